@@ -1,0 +1,98 @@
+"""What a run is asked to be: frozen, checked when it is made, unknown keys refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from aworld.errors import ConfigError, unknown_name
+
+
+class EngineName(StrEnum):
+    """Where tasks run."""
+
+    LOCAL = "local"
+    RAY = "ray"
+    SPARK = "spark"
+
+
+class KnownKeysOnly:
+    """Refuses an unknown keyword argument by naming the nearest known one."""
+
+    def __new__(cls, /, *args: Any, **kwargs: Any):
+        known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        for key in kwargs:
+            if key not in known:
+                raise ConfigError(unknown_name(f"{cls.__name__} setting", key, known))
+        return super().__new__(cls)
+
+
+@dataclass(frozen=True)
+class RunConfig(KnownKeysOnly):
+    """How a list of tasks is run.
+
+    engine_name         where tasks run: EngineName.LOCAL (processes of this machine), RAY, SPARK
+    worker_num          how many workers; None: one for each CPU; 0: run in this process, to debug
+    tasks_per_worker    how many tasks a worker keeps in flight at once
+    sequence_dependent  run the tasks one after another; each sees the answer of the one before
+    in_local            for Ray and Spark: an embedded cluster on this machine instead of a real one
+    reuse_process       run in this process, to debug: breakpoints work, nothing can be killed
+    cls                 an engine of your own: a RuntimeEngine class or its dotted path
+    job_name            how the run is called in process lists and logs
+    timeout             seconds a task may run, from when it starts; Task.timeout goes before it
+    max_attempts        how often a task may take down a worker that it had to itself
+    memory_limit_mb     a worker that grows past this is ended, as if it had crashed
+    seed                makes sampling repeatable: each task and attempt derives its own from it
+    """
+
+    engine_name: EngineName | str = EngineName.LOCAL
+    worker_num: int | None = None
+    tasks_per_worker: int = 16
+    sequence_dependent: bool = False
+    in_local: bool = True
+    reuse_process: bool = False
+    cls: type[Any] | str | None = None
+    job_name: str = "aworld"
+    timeout: float | None = None
+    max_attempts: int = 3
+    memory_limit_mb: int | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.engine_name, str) or not self.engine_name:
+            raise ConfigError(f"engine_name must be an EngineName, got {self.engine_name!r}")
+        if self.worker_num is not None:
+            check_count("worker_num", self.worker_num, least=0)
+        check_count("tasks_per_worker", self.tasks_per_worker, least=1)
+        check_count("max_attempts", self.max_attempts, least=1)
+        if self.memory_limit_mb is not None:
+            check_count("memory_limit_mb", self.memory_limit_mb, least=1)
+        for switch in ("sequence_dependent", "in_local", "reuse_process"):
+            if not isinstance(getattr(self, switch), bool):
+                raise ConfigError(f"{switch} must be True or False, got {getattr(self, switch)!r}")
+        check_timeout(self.timeout)
+        if self.seed is not None and not is_int(self.seed):
+            raise ConfigError(f"seed must be an int or None, got {self.seed!r}")
+        if not isinstance(self.job_name, str) or not self.job_name.strip():
+            raise ConfigError(f"job_name must be a name, got {self.job_name!r}")
+        if self.cls is not None and not isinstance(self.cls, (type, str)):
+            raise ConfigError(f"cls must be a class or its dotted path, got {self.cls!r}")
+
+
+def is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_count(name: str, value: object, *, least: int) -> None:
+    if not is_int(value) or value < least:  # type: ignore[operator]
+        raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_timeout(value: object) -> None:
+    if value is None:
+        return
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type,operator]
+        raise ConfigError(f"timeout must be a positive number of seconds or None, got {value!r}")

@@ -1,0 +1,1 @@
+"""Data and contracts. No I/O, no engine, no model."""
