@@ -1,0 +1,34 @@
+"""What a local worker process does first."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pickle
+import signal
+import sys
+
+from aworld.engines.base import Invitation
+
+
+def main() -> None:
+    lifeline = os.dup(0)
+    with open(0, "rb", buffering=0, closefd=False) as stdin:
+        invitation: Invitation = pickle.load(stdin)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # input() in a task fails instead of hanging
+    die_with_driver(lifeline)
+    invitation.serve()
+    sys.stdout.flush()
+
+
+def die_with_driver(lifeline: int) -> None:
+    """The kernel ends this process and all that it has started when the driver is gone.
+
+    It does so even when no line of Python can run any more. Where there is no such service, the
+    worker's reader thread notices the closed connection.
+    """
+    if hasattr(fcntl, "F_SETSIG"):
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgid(0))
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+        flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)

@@ -1,0 +1,119 @@
+"""The results of a run on their way to whoever asked for it, in order of finishing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Self
+
+from aworld.core.failure import ErrorInfo, describe_error
+from aworld.engines import pickling
+from aworld.engines.base import Outcome
+from aworld.engines.dispatcher import Settled
+
+
+class OutcomeStream:
+    """Outcomes to iterate over, filled by the switchboard's thread, read by any other.
+
+    It raises what ended the run early (a broken source, no workers) after the last outcome.
+    """
+
+    def __init__(self, *, on_taken: Callable[[], None], on_cancel: Callable[[], None]):
+        self._on_taken = on_taken
+        self._on_cancel = on_cancel
+        self._ready: list[Settled] = []
+        self._changed = threading.Condition()
+        self._closed = False
+        self._error: BaseException | None = None
+        self._listener: Callable[[], None] | None = None
+        self.ready_bytes = 0
+        self.taken = 0
+        self.running = 0
+
+    # -- the switchboard's side -----------------------------------------------------------------
+
+    def put(self, settled: list[Settled]) -> None:
+        with self._changed:
+            self._ready.extend(settled)
+            self.ready_bytes += sum([pickling.size_of(entry.payload) for entry in settled])
+            self._notify()
+
+    def end(self, error: BaseException | None = None) -> None:
+        with self._changed:
+            if not self._closed:
+                self._closed = True
+                self._error = error
+                self._notify()
+
+    @property
+    def ended(self) -> bool:
+        return self._closed
+
+    def _notify(self) -> None:
+        self._changed.notify_all()
+        if self._listener is not None:
+            self._listener()
+
+    # -- the reader's side ----------------------------------------------------------------------
+
+    def take(self, *, wait: bool = True) -> list[Outcome] | None:
+        """All outcomes that are there: waits for the first of them. None: there are no more.
+
+        Without `wait` the list may be empty.
+        """
+        with self._changed:
+            while wait and not self._ready and not self._closed:
+                self._changed.wait()
+            settled, self._ready = self._ready, []
+            self.ready_bytes = 0
+            self.taken += len(settled)
+            if not settled and self._closed:
+                if self._error is not None:
+                    raise self._error
+                return None
+        self._on_taken()
+        return [_unpack(entry) for entry in settled]
+
+    def listen(self, listener: Callable[[], None] | None) -> None:
+        """`listener` is called, in another thread, whenever there is something to take."""
+        with self._changed:
+            self._listener = listener
+            if listener is not None and (self._ready or self._closed):
+                listener()
+
+    def cancel(self) -> None:
+        """Stops what runs. All that was taken up is still settled, as `cancelled`."""
+        self._on_cancel()
+
+    def __iter__(self) -> Iterator[Outcome]:
+        while (outcomes := self.take()) is not None:
+            yield from outcomes
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._closed:
+            self.cancel()
+
+
+def _unpack(settled: Settled) -> Outcome:
+    outcome = Outcome(
+        settled.index, settled.status, None, settled.error, settled.seconds, settled.attempts
+    )
+    if settled.payload is None:
+        return outcome
+    try:
+        outcome.value = pickling.decode(settled.payload)
+    except Exception as broken:
+        cause = describe_error(broken)
+        message = f"the result cannot be rebuilt here: {cause.kind}: {cause.message}"
+        outcome.status = "failed"
+        outcome.error = ErrorInfo("UnpicklingError", message, cause.traceback)
+    return outcome

@@ -1,0 +1,78 @@
+"""The engines under test. To test your own: pytest tests/engines --engine my_pkg.MyEngine"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+import pytest
+
+from aworld import RunConfig
+
+
+@dataclass(frozen=True)
+class EngineUnderTest:
+    """How to ask for an engine, and how to find its workers."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    kill_every: float = 0.5  # seconds: how fast its workers may be killed and replaced
+
+    def conf(self, **changes: Any) -> RunConfig:
+        return RunConfig(**{"worker_num": 2, **self.settings, **changes})
+
+    def worker_pids(self) -> list[int]:
+        """The worker processes that belong to this process."""
+        found = []
+        for process in psutil.Process().children(recursive=True):
+            try:
+                if any(part.startswith("aworld-worker-") for part in process.cmdline()):
+                    found.append(process.pid)
+            except psutil.Error:
+                pass
+        return found
+
+
+IN_PROCESSES = {"local": EngineUnderTest("local")}
+IN_THREADS = {"in-process": EngineUnderTest("in-process", {"reuse_process": True})}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine", action="append", default=[], help="dotted path of an engine to test instead"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`engine`: all of them. `killable`: those whose workers are processes that can be killed."""
+    own = {
+        path: EngineUnderTest(path, {"cls": path}) for path in metafunc.config.getoption("--engine")
+    }
+    for fixture, engines in (
+        ("engine", own or {**IN_PROCESSES, **IN_THREADS}),
+        ("killable", own or IN_PROCESSES),
+    ):
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(fixture, engines.values(), ids=engines.keys())
+
+
+@pytest.fixture(autouse=True)
+def no_leftovers():
+    """After every test: no worker process and no open file or socket of ours is left."""
+    before = open_files()
+    yield
+    deadline = time.monotonic() + 3
+    while time.monotonic() < deadline:
+        left = EngineUnderTest("").worker_pids()
+        after = open_files()
+        if not left and after <= before + 1:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"left behind: workers {left}, {after - before} open files")
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
