@@ -1,0 +1,187 @@
+"""Responses on their way to the user, as they finish."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple, Self
+
+from aworld.config import RunConfig
+from aworld.core.task import Task, TaskResponse
+from aworld.engines import open_engine
+from aworld.engines.base import Outcome, RuntimeEngine
+from aworld.engines.outcomes import OutcomeStream
+from aworld.intake import Intake
+from aworld.rollout import rollout
+
+Batch = list[tuple[int, TaskResponse]]  # each with its position in the input
+
+
+class Counts(NamedTuple):
+    """How a run stands."""
+
+    done: int
+    running: int
+    failed: int  # of those that are done
+
+
+class TaskStream:
+    """Iterates over responses, with `for` or `async for`, in the order in which they finish.
+
+    The workers start with the first look at it and are gone when it is exhausted or closed; use it
+    in a `with` (or `async with`) statement when you may leave it early.
+    """
+
+    _closed = True  # until it is made
+
+    def __init__(self, tasks: Task | Iterable[Task], conf: RunConfig):
+        self._engine: RuntimeEngine = open_engine(conf)
+        self._intake = Intake(tasks, conf)
+        self._outcomes: OutcomeStream | None = None
+        self._opening = threading.Lock()
+        self._unread: list[TaskResponse] = []  # the next one last
+        self._done = 0
+        self._failed = 0
+        self._cancelled = False
+        self._closed = False
+
+    @property
+    def counts(self) -> Counts:
+        """How many tasks are done, running and (of the done ones) not successful."""
+        running = 0 if self._outcomes is None else self._outcomes.running
+        return Counts(self._done, running, self._failed)
+
+    def take(self) -> Batch | None:
+        """All responses that are there; waits for the first of them. None: there are no more."""
+        outcomes = self._open()
+        return None if outcomes is None else self._received(outcomes.take())
+
+    async def take_async(self) -> Batch | None:
+        outcomes = self._outcomes or await asyncio.to_thread(self._open)
+        if outcomes is None:
+            return None
+        loop = asyncio.get_running_loop()
+        news = asyncio.Event()
+
+        def listener() -> None:
+            loop.call_soon_threadsafe(news.set)
+
+        outcomes.listen(listener)
+        try:
+            while (batch := outcomes.take(wait=False)) == []:
+                await news.wait()
+                news.clear()
+        finally:
+            outcomes.listen(None)
+        return self._received(batch)
+
+    def cancel(self) -> None:
+        """Stops what runs. The tasks that were taken up still come back, as `cancelled`."""
+        self._cancelled = True
+        self._intake.answered(None)
+        if self._outcomes is not None:
+            self._outcomes.cancel()
+
+    def close(self) -> None:
+        """Ends the workers. Harmless when they have ended already."""
+        with self._opening:
+            already, self._closed = self._closed, True
+        if not already:
+            self._intake.answered(None)
+            self._engine.__exit__(None, None, None)
+
+    def _open(self) -> OutcomeStream | None:
+        with self._opening:
+            if self._outcomes is None and not self._closed:
+                self._engine.__enter__()
+                self._outcomes = self._engine.run(rollout, self._intake.items())
+                if self._cancelled:  # meanwhile
+                    self._outcomes.cancel()
+            return None if self._closed else self._outcomes
+
+    def _received(self, outcomes: list[Outcome] | None) -> Batch | None:
+        if outcomes is None:
+            return None
+        batch: Batch = []
+        for outcome in outcomes:
+            response = _response(self._intake.ids.pop(outcome.index), outcome)
+            self._intake.answered(response)
+            self._done += 1
+            self._failed += not response.success
+            batch.append((outcome.index, response))
+        return batch
+
+    # -- for ... in stream ----------------------------------------------------------------------
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> TaskResponse:
+        while not self._unread:
+            try:
+                batch = self.take()
+            except BaseException:
+                self.close()
+                raise
+            if batch is None:
+                self.close()
+                raise StopIteration
+            self._unread = [response for _, response in reversed(batch)]
+        return self._unread.pop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    # -- async for ... in stream ----------------------------------------------------------------
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> TaskResponse:
+        while not self._unread:
+            try:
+                batch = await self.take_async()
+            except BaseException:
+                self.close()
+                raise
+            if batch is None:
+                await asyncio.to_thread(self.close)
+                raise StopAsyncIteration
+            self._unread = [response for _, response in reversed(batch)]
+        return self._unread.pop()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await asyncio.to_thread(self.close)
+
+    def __del__(self) -> None:
+        if self._closed or self._outcomes is None or sys.is_finalizing():
+            return  # the workers end with this process
+        # In another thread: this one may be any, and must not wait.
+        threading.Thread(target=self._engine.__exit__, args=(None,) * 3, daemon=True).start()
+
+
+def _response(task_id: str, outcome: Outcome) -> TaskResponse:
+    """The worker's own response, or one that says why there is none."""
+    if outcome.status == "success":
+        return outcome.value
+    response = TaskResponse(
+        id=task_id,
+        status=outcome.status,
+        error=outcome.error,
+        time_cost=outcome.seconds,
+        attempts=outcome.attempts,
+    )
+    if outcome.value is not None:  # stopped, but it could still say how far it came
+        response.trajectory = replace(
+            outcome.value.trajectory, status=outcome.status, success=False, final_result=None
+        )
+    return response

@@ -1,0 +1,87 @@
+"""The public surface: as small as it looks, and light to import."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import aworld
+
+PUBLIC = [
+    "AWorldError",
+    "ActionModel",
+    "ConfigError",
+    "EchoAgent",
+    "EngineError",
+    "EngineName",
+    "ErrorInfo",
+    "InputError",
+    "Interrupted",
+    "LocalRuntime",
+    "Observation",
+    "RunCancelled",
+    "RunConfig",
+    "Runners",
+    "RuntimeEngine",
+    "Task",
+    "TaskResponse",
+    "TaskStream",
+    "Trajectory",
+    "exec_tasks",
+]
+
+
+def test_the_public_names_are_these_and_no_others():
+    assert sorted(aworld.__all__) == PUBLIC
+    assert dir(aworld) == PUBLIC
+    for name in PUBLIC:
+        assert getattr(aworld, name).__name__ == name
+
+
+def test_type_checkers_see_the_same_names_as_python():
+    tree = ast.parse(Path(aworld.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == aworld._HOMES
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(aworld, "Nothing")
+
+
+def test_the_seeds_import_paths_work():
+    from aworld.config import EngineName, RunConfig
+    from aworld.core.task import Task
+    from aworld.runner import Runners
+    from aworld.utils.run_util import exec_tasks
+
+    assert (Task, Runners, RunConfig, EngineName, exec_tasks) == (
+        aworld.Task,
+        aworld.Runners,
+        aworld.RunConfig,
+        aworld.EngineName,
+        aworld.exec_tasks,
+    )
+
+
+def loaded_after(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return {name.split(".")[0] for name in out.stdout.split()}
+
+
+def test_importing_aworld_loads_nothing_heavy():
+    assert not loaded_after("import aworld") & {"asyncio", "cloudpickle", "rich", "dataclasses"}
+    heavy = {"ray", "pyspark", "torch", "transformers", "openai", "pydantic", "numpy", "rich"}
+    assert not loaded_after("from aworld import *") & heavy
+
+
+def test_the_package_is_typed():
+    assert (Path(aworld.__file__).parent / "py.typed").exists()
