@@ -1,0 +1,49 @@
+# Everything runs in .venv, which the first command sets up. PYTHON is any Python from 3.11 on.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test check bench format clean
+
+help:
+	@echo "make demo    200 parallel tasks on this machine, with live progress"
+	@echo "make test    all tests"
+	@echo "make check   ruff, pyright, import-linter"
+	@echo "make bench   how fast the engines are, side by side with Python's own pools"
+	@echo "make format  let ruff format the code"
+	@echo "make clean   remove what these commands made"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" \
+		|| { echo "aworld needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 1; }
+	@$(PYTHON) -c "import venv, ensurepip" 2>/dev/null \
+		|| { echo "Python's venv is missing: apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)
+	$(BIN)/python examples/01_parallel_tasks.py
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python benchmarks/engines.py
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,66 @@
+"""The code in the README and the docs runs, and prints what it says it prints."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = {
+    f"{page.name}:{number}": code
+    for page in PAGES
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+}
+
+
+@pytest.mark.parametrize("code", BLOCKS.values(), ids=BLOCKS.keys())
+def test_the_code_in_the_docs_runs(code, tmp_path):
+    script = tmp_path / "block.py"
+    script.write_text(code)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    promised = re.findall(r"print\(.*\)  # (.*)", code)
+    assert done.stdout.splitlines() == promised
+
+
+def test_there_is_code_to_run():
+    assert len(BLOCKS) >= 3
+
+
+def test_every_file_that_the_docs_link_to_exists():
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_every_setting_is_in_the_readme_and_in_the_docstring():
+    from dataclasses import fields
+
+    from aworld import RunConfig
+
+    readme = (ROOT / "README.md").read_text()
+    for field in fields(RunConfig):
+        assert f"| `{field.name}` |" in readme
+        assert f"\n    {field.name} " in (RunConfig.__doc__ or "")
+
+
+def test_every_room_in_the_picture_exists_and_every_room_is_in_the_picture():
+    page = (ROOT / "docs/architecture.md").read_text()
+    named = set(re.findall(r"(\w+\.py)\b", page.split("```")[3]))
+    modules = {path.name for path in (ROOT / "src/aworld").rglob("*.py")}
+    inside_core_and_packages = {p.name for p in (ROOT / "src/aworld/core").glob("*.py")}
+    assert named <= modules
+    assert modules - inside_core_and_packages - {"__init__.py"} <= named
+
+
+def test_the_example_runs_and_loses_nothing():
+    script = ROOT / "examples/01_parallel_tasks.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "200 tasks in" in done.stdout
+    assert "200/200 done, 0 running, 7 failed" in done.stderr
