@@ -37,7 +37,7 @@ run_conf = RunConfig(worker_num=2, tasks_per_worker=16, timeout=2, max_attempts=
 
 begin = time.perf_counter()
 stream = Runners.stream_tasks(tasks, run_conf)
-responses = {response.id: response for response in with_progress(stream, total=len(tasks))}
+responses = {response.id: response for response in with_progress(stream)}
 seconds = time.perf_counter() - begin
 
 console = Console()

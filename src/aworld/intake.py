@@ -32,7 +32,9 @@ class Intake:
         self._previous: queue.SimpleQueue[TaskResponse | None] = queue.SimpleQueue()
         self._tasks = _as_iterable(tasks)
         self.ids: dict[int, str] = {}  # of the tasks under way, by position
+        self.total: int | None = None  # where it can be counted
         if isinstance(self._tasks, list):
+            self.total = len(self._tasks)
             for position, task in enumerate(self._tasks):
                 self._check(position, task)
                 try:

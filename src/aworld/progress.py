@@ -21,21 +21,19 @@ COLOURS = {"success": "green", "failed": "red", "crashed": "red", "timeout": "ye
 PLAIN_LINE_SECONDS = 2.0
 
 
-def with_progress(
-    stream: TaskStream, *, total: int | None = None, console: Console | None = None
-) -> Iterator[TaskResponse]:
+def with_progress(stream: TaskStream, *, console: Console | None = None) -> Iterator[TaskResponse]:
     """Passes the responses of `stream` on, and shows how the run stands: done, running, failed.
 
     On a terminal it is one live line; elsewhere a plain line every few seconds.
     """
     console = console or Console(file=sys.stderr)
     if console.is_terminal:
-        yield from _live(stream, total, console)
+        yield from _live(stream, console)
     else:
-        yield from _plain(stream, total, console)
+        yield from _plain(stream, console)
 
 
-def _live(stream: TaskStream, total: int | None, console: Console) -> Iterator[TaskResponse]:
+def _live(stream: TaskStream, console: Console) -> Iterator[TaskResponse]:
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -45,7 +43,7 @@ def _live(stream: TaskStream, total: int | None, console: Console) -> Iterator[T
         console=console,
     )
     with stream, progress:
-        row: TaskID = progress.add_task("tasks", total=total, state="")
+        row: TaskID = progress.add_task("tasks", total=stream.total, state="")
         begin = time.monotonic()
         for response in stream:
             progress.update(row, completed=stream.counts.done, state=_state(stream, begin))
@@ -53,9 +51,9 @@ def _live(stream: TaskStream, total: int | None, console: Console) -> Iterator[T
         progress.update(row, total=stream.counts.done, state=_state(stream, begin))
 
 
-def _plain(stream: TaskStream, total: int | None, console: Console) -> Iterator[TaskResponse]:
+def _plain(stream: TaskStream, console: Console) -> Iterator[TaskResponse]:
     begin = shown = time.monotonic()
-    of = "" if total is None else f"/{total}"
+    of = "" if stream.total is None else f"/{stream.total}"
     with stream:
         for response in stream:
             now = time.monotonic()

@@ -54,6 +54,11 @@ class TaskStream:
         running = 0 if self._outcomes is None else self._outcomes.running
         return Counts(self._done, running, self._failed)
 
+    @property
+    def total(self) -> int | None:
+        """How many tasks there are, where that is known beforehand."""
+        return self._intake.total
+
     def take(self) -> Batch | None:
         """All responses that are there; waits for the first of them. None: there are no more."""
         outcomes = self._open()

@@ -292,3 +292,9 @@ def test_what_a_dead_worker_had_not_started_is_not_suspected(killable):
     assert responses["t10"].attempts == 3
     assert statuses(responses) == {"success": 29, "crashed": 1}
     assert time.perf_counter() - begin < 60
+
+
+def test_a_child_that_a_task_forked_does_not_answer_in_its_place(killable):
+    tasks = tasks_of(range(20), workloads.fork_and_fall_through)
+    responses = Runners.sync_run_task(tasks, killable.conf())
+    assert [response.answer for response in responses.values()] == [(i, False) for i in range(20)]

@@ -209,3 +209,8 @@ async def start_a_child(note):
     with open(note, "a") as file:
         file.write(f"{child.pid}\n")
     await asyncio.sleep(60)
+
+
+async def fork_and_fall_through(value):
+    """A child that returns into the event loop, as a careless agent may let it."""
+    return value, os.fork() == 0

@@ -37,7 +37,11 @@ class LocalRuntime(RuntimeEngine):
         self.in_process = conf.reuse_process or conf.worker_num == 0
         if self.in_process and conf.memory_limit_mb is not None:
             raise ConfigError("memory_limit_mb needs worker processes: set worker_num to 1 or more")
-        if not self.in_process and not sys.executable:
+        if self.in_process:
+            return
+        if sys.platform == "win32":
+            raise ConfigError("worker processes need Linux or macOS: use WSL, or set worker_num=0")
+        if not sys.executable:
             raise ConfigError("no Python interpreter is known to start workers: set sys.executable")
 
     @property
@@ -71,8 +75,11 @@ class ProcessWorker:
         self._process.stdin.flush()
 
     def wait(self) -> str:
-        # Not reaped yet, the process keeps its number, and the group can be killed safely.
-        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        if hasattr(os, "waitid"):
+            # Not reaped yet, the process keeps its number, and the group can be killed safely.
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        else:  # macOS before Python 3.13
+            self._process.wait()
         self.kill()
         with self._lock:
             self._ended = True

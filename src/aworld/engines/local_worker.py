@@ -7,6 +7,7 @@ import os
 import pickle
 import signal
 import sys
+from io import TextIOWrapper
 
 from aworld.engines.base import Invitation
 
@@ -17,8 +18,10 @@ def main() -> None:
         invitation: Invitation = pickle.load(stdin)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # input() in a task fails instead of hanging
     die_with_driver(lifeline)
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, TextIOWrapper):  # what a task prints is seen even if it is killed
+            output.reconfigure(line_buffering=True)
     invitation.serve()
-    sys.stdout.flush()
 
 
 def die_with_driver(lifeline: int) -> None:

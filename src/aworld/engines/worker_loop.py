@@ -54,10 +54,14 @@ class WorkerLoop:
     def serve(self) -> None:
         """Works until the driver says goodbye or is gone."""
         invitation = self._invitation
+        self._pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._sock = wire.connect(
             invitation.host, invitation.port, invitation.key, invitation.worker
         )
+        if invitation.owns_process:
+            # A task may fork: its child must not speak to the driver.
+            os.register_at_fork(after_in_child=self._sock.close)
         for target in (self._read, self._beat):
             threading.Thread(target=target, name=f"aworld{target.__name__}", daemon=True).start()
         asyncio.set_event_loop(self._loop)
@@ -157,6 +161,8 @@ class WorkerLoop:
             value = await function(pickling.decode(work.payload), call)
         except BaseException as raised:  # SystemExit too: a task must not end its neighbours
             status, error = "failed", describe_error(raised)
+        if os.getpid() != self._pid:
+            os._exit(0)  # a child that the task forked and let go astray
         seconds = time.perf_counter() - begin
         if timer is not None:
             timer.cancel()
