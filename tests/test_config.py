@@ -7,7 +7,15 @@ import math
 
 import pytest
 
-from aworld import ConfigError, EngineName, LocalRuntime, RunConfig, Runners, Task
+from aworld import (
+    ConfigError,
+    EngineName,
+    LocalRuntime,
+    RunConfig,
+    Runners,
+    RuntimeEngine,
+    Task,
+)
 from aworld.engines import open_engine
 
 
@@ -36,10 +44,15 @@ def test_a_config_cannot_be_changed():
         ("timeout", -1),
         ("timeout", math.nan),
         ("timeout", math.inf),
+        ("timeout", 10**400),
         ("timeout", "1"),
         ("memory_limit_mb", 0),
         ("seed", 1.5),
         ("job_name", " "),
+        ("job_name", "a\0b"),
+        ("job_name", "a\nb"),
+        ("job_name", "x" * 1000),
+        ("job_name", "\ud800"),
         ("sequence_dependent", "yes"),
         ("in_local", 1),
         ("reuse_process", None),
@@ -92,6 +105,17 @@ def test_the_local_engine_refuses_by_name_what_it_cannot_do(settings, message):
         open_engine(RunConfig(**settings))
 
 
+class SomeEngine(RuntimeEngine):
+    def start_worker(self, invitation):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("settings", [{"worker_num": 0}, {"reuse_process": True}])
+def test_an_engine_that_cannot_run_in_this_process_says_so(settings):
+    with pytest.raises(ConfigError, match="SomeEngine cannot run in this process"):
+        open_engine(RunConfig(cls=SomeEngine, **settings))
+
+
 def test_the_engine_names_are_the_seeds():
     assert [name.value for name in EngineName] == ["local", "ray", "spark"]
     assert RunConfig().engine_name is EngineName.LOCAL
@@ -123,6 +147,20 @@ async def agent(value):
 def test_tasks_that_cannot_run_are_refused_before_anything_starts(tasks, message):
     with pytest.raises(ConfigError, match=message):
         Runners.stream_tasks(tasks)
+
+
+@pytest.mark.parametrize("conf", [{"worker_num": 2}, "local", 3])
+def test_a_run_conf_that_is_none_is_refused(conf):
+    with pytest.raises(ConfigError, match="run_conf must be a RunConfig"):
+        Runners.stream_tasks([Task(input=1, agent=agent)], conf)
+
+
+@pytest.mark.parametrize(("name", "value"), [("timeout", "x"), ("timeout", -1), ("id", 5)])
+def test_a_task_that_was_spoilt_later_is_refused(name, value):
+    task = Task(input=1, agent=agent)
+    setattr(task, name, value)
+    with pytest.raises(ConfigError, match=f"{name}"):
+        Runners.stream_tasks([task])
 
 
 def test_an_async_iterable_is_refused_with_a_way_out():

@@ -8,6 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from aworld.core.failure import ErrorInfo
 from aworld.engines.dispatcher import (
     GRACE_SECONDS,
     SILENT_SECONDS,
@@ -245,6 +246,19 @@ class AnythingHappens(RuleBasedStateMachine):
         for worker in self.dispatcher.recalls():
             unstarted = list(self.dispatcher.seats[worker].queued)
             self.dispatcher.worker_returned(worker, unstarted, self.now)
+
+    @rule()
+    def the_run_is_cancelled(self):
+        error = ErrorInfo("Cancelled", "")
+        self.doomed.update(self.dispatcher.abandon("cancelled", error))
+        assert not self.dispatcher.unfinished
+
+    @precondition(lambda self: self.dispatcher.seats)
+    @rule(data=st.data())
+    def a_worker_is_about_to_leave(self, data):
+        worker = self.some_seat(data).worker
+        self.dispatcher.worker_leaving(worker)
+        self.doomed.add(worker)
 
     def some_seat(self, data):
         return self.dispatcher.seats[data.draw(st.sampled_from(sorted(self.dispatcher.seats)))]

@@ -79,3 +79,13 @@ def test_a_module_registered_by_value_is_carried_along():
         cloudpickle.unregister_pickle_by_value(module)
         del sys.modules["carried_along"]
     assert pickling.loads(data)(21) == 42
+
+
+class BreaksWhenShown:
+    def __repr__(self):
+        raise ValueError("cannot be shown")
+
+
+def test_what_can_be_neither_pickled_nor_shown_still_gets_a_message():
+    with pytest.raises(pickling.UnpicklableError, match=r"thing \(a dict\) cannot be pickled"):
+        pickling.dumps({BreaksWhenShown(): threading.Lock()}, "thing")

@@ -29,6 +29,7 @@ def test_two_names_for_one_thing_are_refused(settings):
     [
         ({"id": ""}, "non-empty str"),
         ({"id": 7}, "non-empty str, got 7"),
+        ({"id": "\ud800"}, "no valid text"),
         ({"timeout": 0}, "positive number"),
         ({"timeout": -1.5}, "positive number"),
         ({"tools": "search"}, "list of names"),
@@ -71,3 +72,11 @@ def test_responses_and_trajectories_survive_pickling_whole():
     )
     assert pickle.loads(pickle.dumps(response)) == response
     assert Trajectory(**trajectory.to_dict()) == trajectory
+
+
+class MyTrajectory(Trajectory):
+    pass
+
+
+def test_a_subclass_stays_what_it_is():
+    assert type(pickle.loads(pickle.dumps(MyTrajectory("t", "a")))) is MyTrajectory

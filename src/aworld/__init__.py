@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from aworld.core.trajectory import Trajectory
     from aworld.engines.base import RuntimeEngine
     from aworld.engines.local_runtime import LocalRuntime
-    from aworld.errors import AWorldError, ConfigError, EngineError, InputError, Interrupted
-    from aworld.runner import RunCancelled, Runners
+    from aworld.errors import (
+        AWorldError,
+        ConfigError,
+        EngineError,
+        InputError,
+        RunError,
+    )
+    from aworld.runner import Runners
     from aworld.stream import TaskStream
     from aworld.utils.run_util import exec_tasks
 
@@ -30,11 +36,10 @@ _HOMES = {
     "EngineName": "aworld.config",
     "ErrorInfo": "aworld.core.failure",
     "InputError": "aworld.errors",
-    "Interrupted": "aworld.errors",
     "LocalRuntime": "aworld.engines.local_runtime",
     "Observation": "aworld.core.action",
-    "RunCancelled": "aworld.runner",
     "RunConfig": "aworld.config",
+    "RunError": "aworld.errors",
     "Runners": "aworld.runner",
     "RuntimeEngine": "aworld.engines.base",
     "Task": "aworld.core.task",
@@ -53,11 +58,10 @@ __all__ = [
     "EngineName",
     "ErrorInfo",
     "InputError",
-    "Interrupted",
     "LocalRuntime",
     "Observation",
-    "RunCancelled",
     "RunConfig",
+    "RunError",
     "Runners",
     "RuntimeEngine",
     "Task",

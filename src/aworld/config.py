@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
@@ -77,6 +76,9 @@ class RunConfig(KnownKeysOnly):
             raise ConfigError(f"seed must be an int or None, got {self.seed!r}")
         if not isinstance(self.job_name, str) or not self.job_name.strip():
             raise ConfigError(f"job_name must be a name, got {self.job_name!r}")
+        check_text("job_name", self.job_name)
+        if len(self.job_name) > 200 or not self.job_name.isprintable():
+            raise ConfigError(f"job_name must be one short line, got {self.job_name!r:.80}")
         if self.cls is not None and not isinstance(self.cls, (type, str)):
             raise ConfigError(f"cls must be a class or its dotted path, got {self.cls!r}")
 
@@ -90,9 +92,16 @@ def check_count(name: str, value: object, *, least: int) -> None:
         raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
+def check_text(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{name} is no valid text: {value!a:.80}") from None
+
+
 def check_timeout(value: object) -> None:
     if value is None:
         return
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type,operator]
+    if not number or not 0 < value < 1e9:  # type: ignore[operator]
         raise ConfigError(f"timeout must be a positive number of seconds or None, got {value!r}")

@@ -2,17 +2,13 @@
 
     AWorldError
     ├── ConfigError     what was asked for cannot run; nothing has been started
-    ├── InputError      the tasks broke off or went wrong half-way through an iterable
-    └── EngineError     the engine could not start its workers, or lost the means to
+    └── RunError        a run could not go on
+        ├── InputError      the tasks broke off or went wrong half-way through an iterable
+        └── EngineError     the engine could not start its workers, or lost the means to
 
-    KeyboardInterrupt
-    └── Interrupted     Ctrl-C; what had finished by then comes with it
-
-    asyncio.CancelledError
-    └── RunCancelled    the coroutine that awaited a run was cancelled (aworld.runner)
-
-`InputError`, `EngineError`, `Interrupted` and `RunCancelled` carry `responses`: what is known of
-every task that the run had taken up, so that nothing is lost with the error.
+A `RunError` carries `responses`: what is known of every task that the run had taken up, so that
+nothing is lost with the error. So do the `KeyboardInterrupt` that comes out of a run after Ctrl-C
+and the `asyncio.CancelledError` that comes out of an awaited run which was cancelled.
 
 Whatever goes wrong *inside* a task is never raised: it comes back as data on its response.
 """
@@ -20,7 +16,11 @@ Whatever goes wrong *inside* a task is never raised: it comes back as data on it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aworld.core.task import TaskResponse
 
 
 class AWorldError(Exception):
@@ -31,25 +31,18 @@ class ConfigError(AWorldError):
     """What was asked for cannot run. The message says what to do; nothing has been started."""
 
 
-class InputError(AWorldError):
+class RunError(AWorldError):
+    """A run could not go on. `responses` holds what is known of the tasks it had taken up."""
+
+    responses: Mapping[str, TaskResponse] = MappingProxyType({})
+
+
+class InputError(RunError):
     """The iterable of tasks raised, or gave something that is no valid task."""
 
-    responses: Mapping[str, Any] = {}
 
-
-class EngineError(AWorldError):
+class EngineError(RunError):
     """The engine could not start its workers."""
-
-    responses: Mapping[str, Any] = {}
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run. `responses` holds what had finished; the rest is `cancelled` in it."""
-
-    def __init__(self, responses: Mapping[str, Any]):
-        done = sum(response.status != "cancelled" for response in responses.values())
-        super().__init__(f"{done} of {len(responses)} tasks had finished; see .responses")
-        self.responses = responses
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, Collection, Iterable, Iterator, Mappi
 from typing import Any
 
 from aworld.agents.calling import why_no_agent
-from aworld.config import RunConfig
+from aworld.config import RunConfig, check_timeout
 from aworld.core.failure import ErrorInfo
 from aworld.core.task import Task, TaskResponse
 from aworld.engines.base import Item, Shared
@@ -57,7 +57,7 @@ class Intake:
         for position, task in enumerate(self._checked()):
             if self._conf.sequence_dependent and position:
                 response = self._previous.get()
-                if response is None:
+                if response is None:  # cancelled: the feeder settles what still comes
                     self._previous.put(None)  # for the next one too
                 elif response.success:
                     previous = (response.answer,)
@@ -81,7 +81,7 @@ class Intake:
                 task = next(iterator)
             except StopIteration:
                 return
-            except Exception as error:
+            except BaseException as error:
                 raise InputError(f"the tasks broke off after {position}: {error!r}") from error
             try:
                 self._check(position, task)
@@ -97,6 +97,9 @@ class Intake:
         problem = None if id(task.agent) in self._agents else why_no_agent(task.agent)
         if problem:
             raise ConfigError(f"task {task.id!r} (at {position}) {problem}")
+        if not isinstance(task.id, str):
+            raise ConfigError(f"tasks[{position}] has the id {task.id!r}: it must be a str")
+        check_timeout(task.timeout)  # tasks can be changed after they were made
         earlier = self._positions.setdefault(task.id, position)
         if earlier != position:
             raise ConfigError(
@@ -120,14 +123,12 @@ class Intake:
         try:
             shared = self._share(task)
         except UnpicklableError as error:
-            return Item(None, verdict=("failed", ErrorInfo("PicklingError", f"its {error}")))
-        assignment = Assignment(
-            task.id, task.input, task.tools, task.ground_truth, task.metadata, previous
-        )
+            return Item(None, verdict=("failed", error.as_data("its ")))
+        assignment = Assignment(task.id, task.input, task.tools, task.metadata, previous)
         timeout = self._conf.timeout if task.timeout is None else task.timeout
         # Named by the user, a task keeps its seed wherever it stands in the list.
         key = task.id if task.has_given_id else ""
-        return Item(tuple(assignment), key, timeout, shared)
+        return Item(tuple(assignment), key, timeout, shared, parts=Assignment._fields)
 
 
 class _Counted(Collection[Item]):

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import statistics
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
-from rich.progress import TimeRemainingColumn as TimeLeftColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
-from aworld.core.task import STATUSES, TaskResponse
+from aworld.core.failure import STATUSES
+from aworld.core.task import TaskResponse
 from aworld.stream import TaskStream
 
 COLOURS = {"success": "green", "failed": "red", "crashed": "red", "timeout": "yellow"}
@@ -27,53 +35,73 @@ def with_progress(stream: TaskStream, *, console: Console | None = None) -> Iter
     On a terminal it is one live line; elsewhere a plain line every few seconds.
     """
     console = console or Console(file=sys.stderr)
-    if console.is_terminal:
-        yield from _live(stream, console)
-    else:
-        yield from _plain(stream, console)
+    show = _live_line if console.is_terminal else _plain_lines
+    with stream, show(stream, console):
+        yield from stream
 
 
-def _live(stream: TaskStream, console: Console) -> Iterator[TaskResponse]:
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeLeftColumn(),
-        console=console,
-    )
-    with stream, progress:
-        row: TaskID = progress.add_task("tasks", total=stream.total, state="")
-        begin = time.monotonic()
-        for response in stream:
-            progress.update(row, completed=stream.counts.done, state=_state(stream, begin))
-            yield response
-        progress.update(row, total=stream.counts.done, state=_state(stream, begin))
+@contextmanager
+def _live_line(stream: TaskStream, console: Console) -> Iterator[None]:
+    columns = (BarColumn(), MofNCompleteColumn(), _State(stream), TimeRemainingColumn())
+    with Progress(*columns, console=console) as progress:
+        row = progress.add_task("tasks", total=stream.total)
+        with _repeatedly(0.1, lambda: progress.update(row, completed=stream.counts.done)):
+            yield
 
 
-def _plain(stream: TaskStream, console: Console) -> Iterator[TaskResponse]:
-    begin = shown = time.monotonic()
+@contextmanager
+def _plain_lines(stream: TaskStream, console: Console) -> Iterator[None]:
+    state = _State(stream)
     of = "" if stream.total is None else f"/{stream.total}"
-    with stream:
-        for response in stream:
-            now = time.monotonic()
-            if now - shown >= PLAIN_LINE_SECONDS:
-                shown = now
-                console.print(f"{stream.counts.done}{of} done, {_state(stream, begin)}")
-            yield response
-    console.print(f"{stream.counts.done}{of} done, {_state(stream, begin)}")
+
+    def line() -> None:
+        console.print(f"{stream.counts.done}{of} done, {state}", highlight=False)
+
+    with _repeatedly(PLAIN_LINE_SECONDS, line):
+        yield
 
 
-def _state(stream: TaskStream, begin: float) -> str:
-    counts = stream.counts
-    pace = counts.done / max(time.monotonic() - begin, 1e-9)
-    return f"{counts.running} running, {counts.failed} failed, {pace:.0f} tasks/s"
+@contextmanager
+def _repeatedly(seconds: float, show: Callable[[], None]) -> Iterator[None]:
+    """Shows it every few seconds, even when nothing happens, and once at the end."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(seconds):
+            show()
+
+    thread = threading.Thread(target=repeat, name="aworld-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        show()
+
+
+class _State(ProgressColumn):
+    """How the run stands now, in words."""
+
+    def __init__(self, stream: TaskStream):
+        super().__init__()
+        self._stream = stream
+        self._begin = time.monotonic()
+
+    def __str__(self) -> str:
+        counts = self._stream.counts
+        pace = counts.done / max(time.monotonic() - self._begin, 1e-9)
+        return f"{counts.running} running, {counts.failed} failed, {pace:.0f} tasks/s"
+
+    def render(self, task: object) -> Text:
+        return Text(str(self))
 
 
 def summary(responses: Iterable[TaskResponse], *, title: str = "") -> Table:
     """How many tasks ended how, how long they took, and what went wrong most often."""
     responses = list(responses)
-    table = Table("status", "tasks", "median", "longest", "most frequent reason", title=title)
+    columns = ("status", "tasks", "median", "longest", "most frequent reason")
+    table = Table(*columns, title=Text(title))
     for status in STATUSES:
         group = [response for response in responses if response.status == status]
         if group:

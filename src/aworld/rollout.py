@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from aworld.agents.calling import agent_name, call_agent
 from aworld.core.action import ActionModel, Observation
-from aworld.core.failure import ErrorInfo, describe_error
-from aworld.core.task import Status, TaskResponse
+from aworld.core.failure import describe_error
+from aworld.core.task import TaskResponse
 from aworld.core.trajectory import Trajectory
 
 
@@ -18,15 +18,41 @@ class Assignment(NamedTuple):
     task_id: str
     input: Any
     tools: list[str]
-    ground_truth: Any
     metadata: dict[str, Any]
     previous_answer: tuple[Any, ...] = ()  # empty for the first task of a sequence
 
 
-async def rollout(fields: tuple[Any, ...], call: Any) -> TaskResponse:
-    """`fields` make an Assignment; `call` has the attempt, its seed and a copy of the agent."""
+class Call(Protocol):
+    """What a rollout needs to know of the engine's call."""
+
+    attempt: int
+
+    @property
+    def seed(self) -> int: ...
+    def fresh(self) -> Any:
+        """A new copy of the agent."""
+
+
+async def rollout(fields: tuple[Any, ...], call: Call) -> TaskResponse:
+    """`fields` make an Assignment."""
     assignment = Assignment._make(fields)
+    trajectory = Trajectory(assignment.task_id, agent_id="")
+    response = TaskResponse(assignment.task_id, trajectory=trajectory, attempts=call.attempt)
+    begin = time.perf_counter()
+    try:
+        await _run(assignment, call, response, trajectory)
+    except BaseException as raised:  # cancelled at its timeout, too: the engine knows, and says so
+        response.status, response.error = "failed", describe_error(raised)
+    response.time_cost = trajectory.execution_time = time.perf_counter() - begin
+    trajectory.status, trajectory.success = response.status, response.success
+    return response
+
+
+async def _run(
+    assignment: Assignment, call: Call, response: TaskResponse, trajectory: Trajectory
+) -> None:
     seed = call.seed
+    trajectory.metadata = {"seed": seed, "attempt": call.attempt}
     info: dict[str, Any] = {
         "task_id": assignment.task_id,
         "tools": assignment.tools,
@@ -38,18 +64,12 @@ async def rollout(fields: tuple[Any, ...], call: Any) -> TaskResponse:
     if assignment.previous_answer:
         info["previous_answer"] = assignment.previous_answer[0]
         content = info["previous_answer"] if content is None else content
-    begin = time.perf_counter()
-    steps: list[dict[str, Any]] = []
-    agent, answer, error = None, None, None
-    status: Status = "success"
-    try:
-        agent = call.fresh()
-        actions = await call_agent(agent, Observation(content, info), info)
-        answer = _answer(actions)
-        steps.append({"step": 0, "observation": content, "action": answer, "reward": None})
-    except BaseException as raised:  # cancelled at its timeout, too: the engine knows, and says so
-        status, error = "failed", describe_error(raised)
-    return _response(assignment, call, agent, answer, status, error, steps, begin)
+    agent = call.fresh()
+    trajectory.agent_id = agent_name(agent)
+    answer = _answer(await call_agent(agent, Observation(content, info), info))
+    step = {"step": 0, "observation": content, "action": answer, "reward": None}
+    trajectory.steps.append(step)
+    response.answer = trajectory.final_result = answer
 
 
 def _answer(actions: list[ActionModel]) -> Any:
@@ -59,35 +79,3 @@ def _answer(actions: list[ActionModel]) -> Any:
     if len(actions) == 1:
         return actions[0].policy_info
     return [action.policy_info for action in actions]
-
-
-def _response(
-    assignment: Assignment,
-    call: Any,
-    agent: Any,
-    answer: Any,
-    status: Status,
-    error: ErrorInfo | None,
-    steps: list[dict[str, Any]],
-    begin: float,
-) -> TaskResponse:
-    seconds = time.perf_counter() - begin
-    trajectory = Trajectory(
-        task_id=assignment.task_id,
-        agent_id=agent_name(agent),
-        steps=steps,
-        final_result=answer,
-        success=status == "success",
-        execution_time=seconds,
-        status=status,
-        metadata={"seed": call.seed, "attempt": call.attempt},
-    )
-    return TaskResponse(
-        id=assignment.task_id,
-        answer=answer,
-        status=status,
-        error=error,
-        time_cost=seconds,
-        trajectory=trajectory,
-        attempts=call.attempt,
-    )

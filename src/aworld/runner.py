@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from aworld.config import RunConfig
 from aworld.core.task import Task, TaskResponse
-from aworld.errors import EngineError, InputError, Interrupted
+from aworld.errors import ConfigError, RunError
 from aworld.interrupt import ctrl_c_calls
 from aworld.stream import Batch, TaskStream
 
@@ -16,56 +16,52 @@ Tasks = Task | Iterable[Task]
 Responses = dict[str, TaskResponse]
 
 
-class RunCancelled(asyncio.CancelledError):
-    """The coroutine that awaited a run was cancelled. `responses` holds what had finished."""
-
-    def __init__(self, responses: Mapping[str, TaskResponse]):
-        super().__init__("the run was cancelled; see .responses")
-        self.responses = responses
-
-
 class Runners:
     """The ways to run tasks. Each takes one task, a list, or any iterable of them."""
 
     @staticmethod
     def sync_run_task(task: Tasks, run_conf: RunConfig | None = None) -> Responses:
-        """Runs the tasks; returns a response for each, by id, in the order of the input."""
+        """Runs the tasks; returns a response for each, by id, in the order of the input.
+
+        After Ctrl-C the KeyboardInterrupt carries `responses`: what has finished, and the rest as
+        `cancelled`.
+        """
         collected: Batch = []
-        stream = Runners.stream_tasks(task, run_conf)
-        with stream, ctrl_c_calls(stream.cancel) as interrupted:
-            try:
+        try:
+            stream = Runners.stream_tasks(task, run_conf)
+            with ctrl_c_calls(stream.cancel) as pressed, stream:
                 _drain(stream, collected)
-            except KeyboardInterrupt:
-                stream.cancel()
-                _drain(stream, collected)
-                raise Interrupted(_in_order(collected)) from None
-            except (InputError, EngineError) as error:
-                error.responses = _in_order(collected)
-                raise
-            if interrupted():
-                raise Interrupted(_in_order(collected))
+            if pressed():
+                raise KeyboardInterrupt
+        except (KeyboardInterrupt, RunError) as error:
+            error.responses = _in_order(collected)  # type: ignore[union-attr]
+            raise
         return _in_order(collected)
 
     @staticmethod
     async def run_task(task: Tasks, run_conf: RunConfig | None = None) -> Responses:
-        """The same for async code: other coroutines go on meanwhile."""
+        """The same for async code: other coroutines go on meanwhile.
+
+        When it is cancelled, the CancelledError carries `responses`, too.
+        """
         collected: Batch = []
         async with Runners.stream_tasks(task, run_conf) as stream:
             try:
                 while (batch := await stream.take_async()) is not None:
                     collected += batch
-            except asyncio.CancelledError:
-                stream.cancel()
-                _drain(stream, collected)
-                raise RunCancelled(_in_order(collected)) from None
-            except (InputError, EngineError) as error:
-                error.responses = _in_order(collected)
+            except (asyncio.CancelledError, RunError) as error:
+                if not isinstance(error, RunError):
+                    stream.cancel()
+                    _drain(stream, collected)
+                error.responses = _in_order(collected)  # type: ignore[union-attr]
                 raise
         return _in_order(collected)
 
     @staticmethod
     def stream_tasks(task: Tasks, run_conf: RunConfig | None = None) -> TaskStream:
         """Gives the responses as they finish, to `for` as well as to `async for`."""
+        if run_conf is not None and not isinstance(run_conf, RunConfig):
+            raise ConfigError(f"run_conf must be a RunConfig, got {run_conf!r:.80}")
         return TaskStream(task, run_conf or RunConfig())
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import sys
 import threading
@@ -32,7 +33,7 @@ class TaskStream:
     """Iterates over responses, with `for` or `async for`, in the order in which they finish.
 
     The workers start with the first look at it and are gone when it is exhausted or closed; use it
-    in a `with` (or `async with`) statement when you may leave it early.
+    in a `with` (or `async with`) statement when you may leave it early. It has one reader.
     """
 
     _closed = True  # until it is made
@@ -65,14 +66,18 @@ class TaskStream:
         return None if outcomes is None else self._received(outcomes.take())
 
     async def take_async(self) -> Batch | None:
-        outcomes = self._outcomes or await asyncio.to_thread(self._open)
+        opened = self._outcomes is not None or self._closed
+        outcomes = self._open() if opened else await asyncio.to_thread(self._open)
         if outcomes is None:
             return None
         loop = asyncio.get_running_loop()
         news = asyncio.Event()
 
         def listener() -> None:
-            loop.call_soon_threadsafe(news.set)
+            try:
+                loop.call_soon_threadsafe(news.set)
+            except RuntimeError:  # the reader's loop has closed: nobody waits any more
+                pass
 
         outcomes.listen(listener)
         try:
@@ -86,9 +91,9 @@ class TaskStream:
     def cancel(self) -> None:
         """Stops what runs. The tasks that were taken up still come back, as `cancelled`."""
         self._cancelled = True
-        self._intake.answered(None)
         if self._outcomes is not None:
             self._outcomes.cancel()
+        self._intake.answered(None)
 
     def close(self) -> None:
         """Ends the workers. Harmless when they have ended already."""
@@ -152,8 +157,10 @@ class TaskStream:
         while not self._unread:
             try:
                 batch = await self.take_async()
+            except asyncio.CancelledError:  # only the wait was given up, perhaps: not the run
+                raise
             except BaseException:
-                self.close()
+                await asyncio.to_thread(self.close)
                 raise
             if batch is None:
                 await asyncio.to_thread(self.close)
@@ -170,8 +177,8 @@ class TaskStream:
     def __del__(self) -> None:
         if self._closed or self._outcomes is None or sys.is_finalizing():
             return  # the workers end with this process
-        # In another thread: this one may be any, and must not wait.
-        threading.Thread(target=self._engine.__exit__, args=(None,) * 3, daemon=True).start()
+        # In another thread: this one may be any, and must not wait, not even for a lock.
+        _thread.start_new_thread(self._engine.__exit__, (None, None, None))
 
 
 def _response(task_id: str, outcome: Outcome) -> TaskResponse:

@@ -14,8 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 import workloads
+from workloads import tasks_of
 
-from aworld import RunCancelled, RunConfig, Runners, Task
+from aworld import RunConfig, Runners, Task, exec_tasks
 
 HERE = Path(__file__).parent
 
@@ -65,12 +66,19 @@ INTERRUPTED = """
 import json, sys
 from aworld import *
 from workloads import wait
+from aworld import stream
 tasks = [Task(input=0.01 if i < 200 else 60, agent=wait, id=str(i)) for i in range(232)]
-print("ready", flush=True)
+opened = stream.TaskStream._open
+def open_and_say(self):
+    if self._outcomes is None:
+        print("ready", flush=True)
+    return opened(self)
+stream.TaskStream._open = open_and_say
 try:
     Runners.sync_run_task(tasks, RunConfig(worker_num=2))
 except KeyboardInterrupt as interrupt:
-    print(json.dumps({i: r.status for i, r in interrupt.responses.items()}), flush=True)
+    responses = getattr(interrupt, "responses", None)
+    print(json.dumps(responses and {i: r.status for i, r in responses.items()}), flush=True)
     sys.exit(130)
 """
 
@@ -89,13 +97,12 @@ def test_ctrl_c_at_any_time_keeps_what_has_finished(start_script, delay):
     out, err = driver.communicate(timeout=20)
     assert time.monotonic() - pressed < 2.5
     assert all_gone(workers, 2 - min(2, time.monotonic() - pressed))
-    if "responses" not in err and out:  # a Ctrl-C before the run has nothing to keep
-        statuses = json.loads(out)
-        assert len(statuses) == 232
-        assert set(statuses.values()) <= {"success", "cancelled"}
-        if delay > 1:
-            assert sum(status == "success" for status in statuses.values()) == 200
-        assert driver.returncode == 130
+    assert driver.returncode == 130, err
+    statuses = json.loads(out)
+    assert len(statuses) == 232
+    assert set(statuses.values()) <= {"success", "cancelled"}
+    if delay > 1:
+        assert sum(status == "success" for status in statuses.values()) == 200
 
 
 def test_ctrl_c_in_asyncio_run_leaves_nothing(start_script):
@@ -122,6 +129,7 @@ DRIVER = """
 import sys
 from aworld import *
 import workloads
+from workloads import tasks_of
 agent = getattr(workloads, sys.argv[1])
 tasks = [Task(input=sys.argv[2], agent=agent) for _ in range(4)]
 Runners.sync_run_task(tasks, RunConfig(worker_num=2, tasks_per_worker=2))
@@ -143,6 +151,7 @@ def test_a_driver_killed_with_sigkill_leaves_no_process(start_script, agent, how
     driver = start_script(DRIVER, agent, how.format(note=note))
     expected = 4 if agent == "start_a_child" else 2
     assert wait_until(lambda: len(descendants(driver.pid)) >= expected)
+    assert agent != "start_a_child" or wait_until(lambda: note.read_text().count("\n") == 4)
     time.sleep(0.5)  # the workers are in the midst of their tasks
     processes = descendants(driver.pid)
     driver.kill()
@@ -185,17 +194,24 @@ def test_a_stream_that_is_never_read_starts_nothing(killable):
     stream.close()
 
 
-def test_cancelling_an_awaited_run_keeps_what_has_finished(engine):
+async def leave_a_note(path):
+    path.touch()
+
+
+def test_cancelling_an_awaited_run_keeps_what_has_finished(engine, tmp_path):
     async def main():
-        tasks = [
-            Task(input=0.01 if i < 4 else 60, agent=workloads.wait, id=str(i)) for i in range(8)
+        notes = [tmp_path / str(i) for i in range(4)]
+        tasks = tasks_of(notes, leave_a_note) + [
+            Task(input=60, agent=workloads.wait, id=str(i)) for i in range(4)
         ]
         running = asyncio.create_task(Runners.run_task(tasks, engine.conf()))
-        await asyncio.sleep(1.0)
+        while not all(note.exists() for note in notes):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.5)  # for the results to arrive
         running.cancel()
         try:
             await running
-        except RunCancelled as cancelled:
+        except asyncio.CancelledError as cancelled:
             return cancelled.responses
 
     responses = asyncio.run(main())
@@ -274,6 +290,13 @@ def test_job_name_shows_in_the_process_list(killable):
         assert "my-nightly-run" in psutil.Process(pid).cmdline()
 
 
-def test_run_config_is_accepted_by_every_entry_point():
-    assert Runners.sync_run(1, workloads.echo, RunConfig(worker_num=1)).answer == 1
-    assert asyncio.run(Runners.run(2, workloads.echo, RunConfig(worker_num=1))).answer == 2
+def test_every_entry_point_takes_the_config():
+    """A timeout tells whether it was heeded."""
+    conf = RunConfig(worker_num=1, timeout=0.2)
+    task = Task(input=30, agent=workloads.wait, id="t")
+    assert Runners.sync_run(30, workloads.wait, conf).status == "timeout"
+    assert asyncio.run(Runners.run(30, workloads.wait, conf)).status == "timeout"
+    assert Runners.sync_run_task(task, conf)["t"].status == "timeout"
+    assert asyncio.run(Runners.run_task([task], conf))["t"].status == "timeout"
+    assert exec_tasks([task], conf)["t"].status == "timeout"
+    assert [response.status for response in Runners.stream_tasks(task, conf)] == ["timeout"]

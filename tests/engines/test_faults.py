@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 
 import pytest
 import workloads
+from workloads import give_value, tasks_of
 
-from aworld import ConfigError, EngineError, LocalRuntime, RunConfig, Runners, Task
+from aworld import ConfigError, EngineError, InputError, LocalRuntime, RunConfig, Runners, Task
 from aworld.engines import open_engine
 from aworld.engines.base import Item
-
-
-def tasks_of(values, agent=workloads.echo, **options):
-    return [Task(input=v, agent=agent, id=f"t{i}", **options) for i, v in enumerate(values)]
 
 
 def statuses(responses):
@@ -148,7 +147,7 @@ def test_every_kind_of_exception_comes_back_as_data(engine, agent):
         "not shown": ("workloads.CannotBeShownError", "cannot be shown"),
         "exit": ("SystemExit", "3"),
         "interrupt": ("KeyboardInterrupt", ""),
-        "stop": (("StopIteration", "RuntimeError"), "x"),
+        "stop": ("RuntimeError", "raised StopIteration"),
         "huge": ("ValueError", "characters left out"),
         "memory": ("MemoryError", ""),
         "recursion": ("RecursionError", ""),
@@ -161,8 +160,8 @@ def test_every_kind_of_exception_comes_back_as_data(engine, agent):
     assert statuses(responses) == {"failed": len(expected)}
     for name, (kind, message) in expected.items():
         error = responses[name].error
-        assert error.kind in kind
-        assert message in error.message or name == "stop"
+        assert error.kind == kind
+        assert message in error.message
         assert len(error.message) < 20_000
 
 
@@ -191,7 +190,10 @@ def test_an_input_that_cannot_be_pickled_fails_alone(engine):
     responses = Runners.sync_run_task(tasks, engine.conf())
     assert statuses(responses) == {"success": 2, "failed": 1}
     assert responses["t1"].error.kind == "PicklingError"
-    assert "['deep'][0]" in responses["t1"].error.message
+    tasks = tasks_of([1], metadata={"a": threading.Lock()})
+    (response,) = Runners.sync_run_task(tasks, engine.conf()).values()
+    assert "its metadata['a'] (a lock)" in response.error.message
+    assert "its input['deep'][0] (a lock) cannot be pickled" in responses["t1"].error.message
 
 
 def test_a_result_that_cannot_be_pickled_fails_alone(engine):
@@ -276,25 +278,209 @@ def test_a_stranger_on_the_port_is_turned_away(killable):
             stranger.close()
 
 
-async def give_value(value, call):
-    return value
-
-
 def test_what_a_dead_worker_had_not_started_is_not_suspected(killable):
     """One slot, a queue of quick tasks behind a poison: nobody but the poison is tried twice."""
     values = ["fine"] * 30
     values[10] = "exit"
-    begin = time.perf_counter()
     responses = Runners.sync_run_task(
         tasks_of(values, workloads.die),
         killable.conf(worker_num=1, tasks_per_worker=1, max_attempts=3),
     )
     assert responses["t10"].attempts == 3
     assert statuses(responses) == {"success": 29, "crashed": 1}
-    assert time.perf_counter() - begin < 60
+    assert {r.attempts for r in responses.values() if r.success} == {1}
 
 
 def test_a_child_that_a_task_forked_does_not_answer_in_its_place(killable):
     tasks = tasks_of(range(20), workloads.fork_and_fall_through)
     responses = Runners.sync_run_task(tasks, killable.conf())
     assert [response.answer for response in responses.values()] == [(i, False) for i in range(20)]
+
+
+class LosesConnections(LocalRuntime):
+    """Says only late that a worker has ended, as a cluster does."""
+
+    def start_worker(self, invitation):
+        worker = super().start_worker(invitation)
+        wait = worker.wait
+        worker.wait = lambda: (wait(), time.sleep(1))[0]
+        return worker
+
+
+def test_a_worker_that_is_lost_before_its_end_is_known_loses_nothing():
+    values = ["fine"] * 60
+    values[5] = "exit"
+    conf = RunConfig(cls=LosesConnections, worker_num=2, tasks_per_worker=4, max_attempts=1)
+    responses = Runners.sync_run_task(iter(tasks_of(values, workloads.die)), conf)
+    assert statuses(responses) == {"success": 59, "crashed": 1}
+
+
+class FirstStartsFail(LocalRuntime):
+    starts = 0
+
+    def start_worker(self, invitation):
+        FirstStartsFail.starts += 1
+        if FirstStartsFail.starts <= 3:
+            return EndsAtOnce.Ended()
+        return super().start_worker(invitation)
+
+
+def test_some_failed_starts_do_not_end_a_run_that_others_can_do():
+    conf = RunConfig(cls=FirstStartsFail, worker_num=6)
+    assert statuses(Runners.sync_run_task(tasks_of(range(20)), conf)) == {"success": 20}
+
+
+class CannotListen(LocalRuntime):
+    listen_host = "203.0.113.1"  # nobody's address
+
+
+def test_a_driver_that_cannot_listen_says_so():
+    before = threading.active_count()
+    with pytest.raises(EngineError, match="cannot listen on 203"):
+        Runners.sync_run_task(tasks_of([1]), RunConfig(cls=CannotListen))
+    assert threading.active_count() == before
+
+
+def test_an_input_too_large_for_its_worker_fails_alone(killable):
+    """It kills the worker before it can even start: that, too, comes to an end."""
+    tasks = [*tasks_of(range(5)), Task(input=b"x" * (400 << 20), agent=workloads.echo, id="fat")]
+    responses = Runners.sync_run_task(tasks, killable.conf(memory_limit_mb=250, max_attempts=1))
+    assert statuses(responses) == {"success": 5, "crashed": 1}
+    assert "memory_limit_mb" in responses["fat"].msg
+
+
+class NameRaises:
+    @property
+    def name(self):
+        raise ValueError("no name")
+
+    async def async_policy(self, observation, info):
+        return []
+
+
+def test_an_agent_whose_name_raises_is_called_by_its_class(engine):
+    (response,) = Runners.sync_run_task(tasks_of([1], NameRaises()), engine.conf()).values()
+    assert response.success
+    assert response.trajectory.agent_id == "NameRaises"
+
+
+def test_a_driver_that_was_held_up_does_not_blame_the_tasks(killable):
+    """Three seconds in C code without the GIL's release: the results lie waiting meanwhile."""
+    import ctypes
+
+    tasks = tasks_of([0.5] * 8, workloads.wait, timeout=1.0)
+    with Runners.stream_tasks([*tasks_of([0]), *tasks[1:]], killable.conf()) as stream:
+        next(stream)
+        ctypes.PyDLL(None).sleep(3)
+        assert {response.status for response in stream} == {"success"}
+
+
+def break_perf_counter(_):
+    time.perf_counter = None
+
+
+def break_pickle(_):
+    import pickle
+
+    pickle.dumps = None
+
+
+def close_all_files(_):
+    os.closerange(3, 1000)
+    return "closed"
+
+
+def exhaust_memory_later(_):
+    import resource
+
+    limit = 700 << 20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    return "limited"
+
+
+@pytest.mark.parametrize("agent", [break_perf_counter, break_pickle, close_all_files])
+def test_a_task_that_breaks_its_workers_own_machinery_fails_alone(killable, agent):
+    tasks = [Task(input=0, agent=agent, id="bad"), *tasks_of(range(20))]
+    responses = Runners.sync_run_task(tasks, killable.conf(worker_num=1, max_attempts=1))
+    assert responses.pop("bad").status in ("crashed", "failed")
+    assert statuses(responses) == {"success": 20}
+
+
+def test_a_worker_that_cannot_take_in_an_input_does_not_hang(killable):
+    def tasks():
+        yield Task(input=0, agent=exhaust_memory_later, id="limits")
+        while not seen:
+            time.sleep(0.01)
+        yield Task(input=b"x" * (800 << 20), agent=workloads.echo, id="fat")
+
+    seen = []
+    for response in Runners.stream_tasks(tasks(), killable.conf(worker_num=1)):
+        seen.append(response)
+    assert [response.id for response in seen] == ["limits", "fat"]
+    assert seen[1].success  # in the next worker, which has no such limit
+
+
+def test_a_source_that_raises_what_is_no_exception_loses_nothing(engine):
+    for error in (SystemExit(3), KeyboardInterrupt(), GeneratorExit()):
+
+        def tasks(error=error):
+            yield from tasks_of(range(5))
+            raise error
+
+        with pytest.raises(InputError, match="broke off after 5") as caught:
+            Runners.sync_run_task(tasks(), engine.conf())
+        assert len(caught.value.responses) == 5
+
+
+class ExitsWhenRebuilt:
+    def __reduce__(self):
+        return workloads.exit_in_driver, ()
+
+
+async def give_what_exits(_):
+    return ExitsWhenRebuilt()
+
+
+def test_a_result_that_exits_when_rebuilt_fails_alone(killable):
+    tasks = [*tasks_of(range(5)), Task(input=0, agent=give_what_exits, id="bad")]
+    responses = Runners.sync_run_task(tasks, killable.conf())
+    assert statuses(responses) == {"success": 5, "failed": 1}
+
+
+@pytest.mark.slow
+def test_short_runs_with_many_workers_end_well():
+    """They end while most of the workers are still connecting."""
+    for _ in range(15):
+        responses = Runners.sync_run_task(tasks_of(range(16)), RunConfig(worker_num=16))
+        assert statuses(responses) == {"success": 16}
+
+
+def test_too_few_open_files_leave_the_work_to_those_that_could_connect():
+    code = """
+import resource
+from aworld import *
+from workloads import wait
+resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+tasks = [Task(input=0.01, agent=wait) for _ in range(200)]
+responses = Runners.sync_run_task(tasks, RunConfig(worker_num=12))
+print(sum(response.success for response in responses.values()))
+"""
+    here = os.path.dirname(__file__)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=here, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "200\n", done.stderr
+
+
+def test_a_module_beside_a_script_in_an_odd_folder_is_found(tmp_path):
+    folder = tmp_path / "a:b c"
+    folder.mkdir()
+    (folder / "helper_beside.py").write_text("async def agent(value):\n    return value\n")
+    (folder / "script.py").write_text(
+        "from helper_beside import agent\nfrom aworld import Runners\n"
+        "print(Runners.sync_run(7, agent).answer)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, folder / "script.py"], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "7\n", done.stderr

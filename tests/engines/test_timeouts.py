@@ -14,8 +14,8 @@ from aworld import Runners, Task
 LATE = 1.0  # seconds after its deadline by which a task is stopped
 
 
-def neighbours(count):
-    return [Task(input=0.3, agent=workloads.wait, id=f"n{i}") for i in range(count)]
+def neighbours(count, letter="n"):
+    return [Task(input=0.3, agent=workloads.wait, id=f"{letter}{i}") for i in range(count)]
 
 
 def assert_gone(pid):
@@ -57,13 +57,9 @@ def test_neighbours_with_the_same_deadline_are_not_blamed(killable, how):
     """All start together and all are overdue when the loop is blocked: one of them did it."""
     bad = Task(input=f"|{how}", agent=workloads.block, id="bad")
     conf = killable.conf(worker_num=1, tasks_per_worker=8, timeout=0.8)
-    responses = Runners.sync_run_task([*neighbours(3), bad, *_more(3)], conf)
+    responses = Runners.sync_run_task([*neighbours(3), bad, *neighbours(3, "m")], conf)
     assert responses.pop("bad").status == "timeout"
     assert Counter(r.status for r in responses.values()) == {"success": 6}
-
-
-def _more(count):
-    return [Task(input=0.3, agent=workloads.wait, id=f"m{i}") for i in range(count)]
 
 
 def test_a_blocker_without_a_timeout_does_not_cost_its_neighbours_theirs(killable):
@@ -124,3 +120,14 @@ def test_deadlines_hold_while_the_reader_is_away(killable):
         time.sleep(2.5)
         (response,) = list(stream)
         assert response.time_cost < 0.5 + LATE
+
+
+def test_who_holds_the_process_is_found_without_waiting_for_more_deadlines(killable):
+    """One deadline to notice it, one for the culprit alone; in between only moments of silence."""
+    begin = time.monotonic()
+    bad = Task(input="|gil", agent=workloads.block, id="bad")
+    conf = killable.conf(worker_num=1, tasks_per_worker=16, timeout=6)
+    responses = Runners.sync_run_task([*neighbours(7), bad, *neighbours(7, "m")], conf)
+    assert responses.pop("bad").status == "timeout"
+    assert Counter(r.status for r in responses.values()) == {"success": 14}
+    assert time.monotonic() - begin < 2 * 6 + 10  # halving on deadlines alone would take 30 s

@@ -7,11 +7,21 @@ import ctypes
 import os
 import random
 import re
-import sys
 import threading
 import time
 
-from aworld import ActionModel, Observation
+from aworld import ActionModel, Observation, Task
+
+
+def tasks_of(values, agent=None, **options):
+    """One task for each value, with the ids t0, t1, ..."""
+    agent = agent or echo
+    return [Task(input=v, agent=agent, id=f"t{i}", **options) for i, v in enumerate(values)]
+
+
+async def give_value(value, call):
+    """For an engine itself, without tasks and agents."""
+    return value
 
 
 async def echo(value):
@@ -60,14 +70,20 @@ class Remembers:
         return [ActionModel(policy_info=list(self.seen))]
 
 
-class CountsItsPickles:
-    """Weighs a megabyte and says which copy it is."""
+class AsyncCallable:
+    async def __call__(self, value):
+        return value
 
-    def __init__(self):
-        self.ballast = os.urandom(1 << 20)
 
-    async def async_policy(self, observation: Observation, info: dict, **kwargs):
-        return [ActionModel(policy_info=len(self.ballast))]
+def add(first, second):
+    return first + second
+
+
+async def span(seconds):
+    """When it ran, and where."""
+    begin = time.time()
+    await asyncio.sleep(seconds)
+    return os.getpid(), begin, time.time()
 
 
 # -- things that go wrong ------------------------------------------------------------------------
@@ -197,10 +213,6 @@ def block_in_thread(how):
     return how
 
 
-async def loud(_):
-    print("said by a task", file=sys.stderr)
-
-
 async def start_a_child(note):
     """A process of its own that would outlive the worker."""
     import subprocess
@@ -214,3 +226,7 @@ async def start_a_child(note):
 async def fork_and_fall_through(value):
     """A child that returns into the event loop, as a careless agent may let it."""
     return value, os.fork() == 0
+
+
+def exit_in_driver():
+    raise SystemExit(5)

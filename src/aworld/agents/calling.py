@@ -28,25 +28,34 @@ def why_no_agent(agent: Any) -> str | None:
         return f"has no agent: {SHAPES}"
     if isinstance(agent, type):
         return f"has the class {agent.__name__} as its agent: give an instance of it"
-    policies = [getattr(agent, name, None) for name in ("async_policy", "policy")]
-    if not callable(agent) and not any(callable(policy) for policy in policies):
+    if policy_of(agent) is None and not callable(agent):
         return f"has a {type(agent).__name__} as its agent: {SHAPES}"
     return None
 
 
+def policy_of(agent: Any) -> Callable[..., Any] | None:
+    """The agent's method that decides what to do, if it has one."""
+    policies = (_attribute(agent, name) for name in ("async_policy", "policy"))
+    return next((policy for policy in policies if callable(policy)), None)
+
+
 def agent_name(agent: Any) -> str:
-    for attribute in ("name", "__name__"):
-        name = getattr(agent, attribute, None)
-        if isinstance(name, str) and name:
-            return name
-    return type(agent).__name__
+    names = (_attribute(agent, attribute) for attribute in ("name", "__name__"))
+    return next((name for name in names if isinstance(name, str) and name), type(agent).__name__)
+
+
+def _attribute(agent: Any, name: str) -> Any:
+    try:
+        return getattr(agent, name, None)
+    except Exception:  # a property that raises: as good as none
+        return None
 
 
 async def call_agent(
     agent: Any, observation: Observation, info: dict[str, Any]
 ) -> list[ActionModel]:
     """What the agent does about the observation."""
-    policy = getattr(agent, "async_policy", None) or getattr(agent, "policy", None)
+    policy = policy_of(agent)
     if policy is None:
         result = await _call(agent, observation.content)
         is_action = isinstance(result, ActionModel)

@@ -1,9 +1,13 @@
-"""An error as data: exception objects need not survive the way between processes."""
+"""How things end. An error is data: exception objects need not survive between processes."""
 
 from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
+from typing import Literal, get_args
+
+Status = Literal["success", "failed", "timeout", "crashed", "cancelled", "skipped"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 LONGEST_MESSAGE = 10_000
 LONGEST_TRACEBACK = 50_000

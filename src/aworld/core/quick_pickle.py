@@ -14,7 +14,7 @@ def quickly_pickled(cls: C) -> C:
     values = attrgetter(*(field.name for field in fields(cls)))
 
     def as_call(self: Any) -> tuple[Any, tuple[Any, ...]]:
-        return cls, values(self)
+        return type(self), values(self)
 
     cls.__reduce__ = as_call  # type: ignore[method-assign]
     return cls

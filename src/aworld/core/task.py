@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any
 
-from aworld.config import check_timeout
-from aworld.core.failure import ErrorInfo
+from aworld.config import check_text, check_timeout
+from aworld.core.failure import ErrorInfo, Status
 from aworld.core.quick_pickle import quickly_pickled
 from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError
-
-Status = Literal["success", "failed", "timeout", "crashed", "cancelled", "skipped"]
-STATUSES: tuple[str, ...] = get_args(Status)
 
 
 @dataclass(init=False, slots=True)
@@ -49,6 +46,8 @@ class Task:
         given = _one_of("id", id, "task_id", task_id)
         if given is not None and (not isinstance(given, str) or not given):
             raise ConfigError(f"a task's id must be a non-empty str, got {given!r}")
+        if given is not None and not given.isascii():
+            check_text("a task's id", given)
         if isinstance(tools, str):
             raise ConfigError(f"a task's tools must be a list of names, got the str {tools!r}")
         check_timeout(timeout)

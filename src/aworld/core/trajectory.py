@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from aworld.core.failure import Status
 from aworld.core.quick_pickle import quickly_pickled
 
 
@@ -21,7 +22,7 @@ class Trajectory:
     reward: float | None = None
     token_count: int = 0
     execution_time: float = 0.0
-    status: str = "success"
+    status: Status = "success"
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,12 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from aworld.config import RunConfig
-from aworld.core.failure import ErrorInfo
+from aworld.core.failure import ErrorInfo, Status
 from aworld.core.seeds import seed_for
-from aworld.core.task import Status
 from aworld.engines import pickling
 from aworld.errors import ConfigError
 
@@ -46,6 +45,7 @@ class Item(NamedTuple):
     timeout: float | None = None
     shared: Shared | None = None
     verdict: tuple[Status, ErrorInfo] | None = None  # its outcome, when it is not to be run at all
+    parts: tuple[str, ...] = ()  # names for the parts of a tuple, for error messages
 
 
 @dataclass(slots=True)
@@ -123,8 +123,12 @@ class RuntimeEngine(ABC):
     """Runs an async function over items. Subclasses say how a worker is started."""
 
     listen_host = "127.0.0.1"  # where the driver waits for its workers
+    can_reuse_process = False  # whether a worker can be a part of the driver's process
 
     def __init__(self, conf: RunConfig):
+        if (conf.reuse_process or conf.worker_num == 0) and not self.can_reuse_process:
+            name = type(self).__name__
+            raise ConfigError(f"{name} cannot run in this process: set worker_num to 1 or more")
         self.conf = conf
         self._switchboard: Switchboard | None = None
 
@@ -148,7 +152,7 @@ class RuntimeEngine(ABC):
             raise ConfigError("the engine is closed: use it in a 'with' statement")
         return self._switchboard.run(function, items)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         from aworld.engines.switchboard import Switchboard
 
         self.open()

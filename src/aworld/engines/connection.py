@@ -19,11 +19,13 @@ class Connection(asyncio.BufferedProtocol):
         self,
         key: bytes,
         *,
+        on_made: Callable[[Connection], None],
         on_joined: Callable[[Connection], bool],
         on_message: Callable[[Connection, Message], None],
         on_lost: Callable[[Connection], None],
     ):
         self._key = key
+        self._on_made = on_made
         self._on_joined = on_joined
         self._on_message = on_message
         self._on_lost = on_lost
@@ -32,7 +34,6 @@ class Connection(asyncio.BufferedProtocol):
         self._then = self._greeted
         self._expect(wire.HELLO.size)
         self.worker = STRANGER
-        self.shared_keys: dict[bytes, None] = {}  # what this worker has, the oldest first
 
     def send(self, *message: object) -> None:
         for piece in wire.pack(message):
@@ -47,7 +48,7 @@ class Connection(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         wire.tune(transport.get_extra_info("socket"))
-        transport.set_write_buffer_limits(high=1 << 30)
+        self._on_made(self)
         transport.write(self._nonce)
         loop = asyncio.get_running_loop()
         self._greeting = loop.call_later(GREETING_SECONDS, transport.abort)

@@ -18,8 +18,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from aworld.core.failure import ErrorInfo
-from aworld.core.task import Status
+from aworld.core.failure import ErrorInfo, Status
 from aworld.engines.base import Shared
 from aworld.engines.pickling import Payload
 from aworld.engines.wire import BEAT_SECONDS
@@ -45,6 +44,8 @@ class Entry:
     attempt: int = 1
     started_at: float = 0.0
     due: float = math.inf  # when its worker is killed if it still runs
+    undelivered: int = 0  # how often its worker died before it could start it
+    may_hog: bool = False  # it was there when a process was held by C code
     warned: bool = False  # the user has been told that it blocks its neighbours
 
 
@@ -144,6 +145,11 @@ class Dispatcher:
         seat.heard_at = now
         seat.blocked_by = blocked_by
 
+    def worker_leaving(self, worker: int) -> None:
+        """It can no longer be reached, or will soon be gone: it gets nothing more."""
+        if worker in self.seats:
+            self.seats[worker].doomed = True
+
     def worker_died(self, worker: int, reason: str, now: float) -> None:
         seat = self.seats.pop(worker, None)
         if seat is None:
@@ -156,12 +162,12 @@ class Dispatcher:
             self._run_again(seat, [e for e in running if e.index not in seat.guilty])
         elif running:
             self._suspect(running, reason, now)
-        elif queued:  # it did not live to start one of them, or to say so
-            self._suspect(queued, reason, now)
+        elif queued:  # it could start none of them: one may be too large even to arrive
+            self._suspect(queued, reason, None)
             return
         self._run_again(seat, queued)
 
-    def cancel(self) -> list[int]:
+    def abandon(self, status: Status, error: ErrorInfo) -> list[int]:
         """Settles all that is unfinished; returns the workers that must be killed for it."""
         busy = [seat for seat in self.seats.values() if seat.load]
         for seat in busy:
@@ -171,19 +177,8 @@ class Dispatcher:
         self.fresh.clear()
         self.suspects.clear()
         for entry in list(self.unfinished.values()):
-            error = ErrorInfo("Cancelled", "the run was cancelled before this task finished")
-            self._settle(entry, "cancelled", None, error)
+            self._settle(entry, status, None, error)
         return [seat.worker for seat in busy]
-
-    def give_up(self, reason: str) -> None:
-        """Settles all that is unfinished, because no worker can be had any more."""
-        self.fresh.clear()
-        self.suspects.clear()
-        for seat in self.seats.values():
-            seat.queued.clear()
-            seat.running.clear()
-        for entry in list(self.unfinished.values()):
-            self._settle(entry, "crashed", None, ErrorInfo("WorkerDied", reason))
 
     # -- what to do -----------------------------------------------------------------------------
 
@@ -192,8 +187,8 @@ class Dispatcher:
         return sum(len(seat.running) for seat in self.seats.values())
 
     @property
-    def appetite(self) -> int:
-        """How many entries the seats would take now, if there were enough."""
+    def capacity(self) -> int:
+        """How many entries the seats can hold, those given ahead included."""
         return sum(self._target(seat) for seat in self.seats.values())
 
     def assign(self, arriving: int = 0) -> list[tuple[int, list[Entry]]]:
@@ -241,7 +236,9 @@ class Dispatcher:
 
     def overdue(self, now: float) -> list[int]:
         """Workers to kill now, because a task on them has outlived its timeout."""
-        doomed = []
+        doomed = [seat.worker for seat in self.seats.values() if self._holds_a_hog(seat, now)]
+        for worker in doomed:
+            self.seats[worker].doomed = True
         while self._deadlines and self._deadlines[0][0] <= now:
             due, index, worker = heapq.heappop(self._deadlines)
             seat = self.seats.get(worker)
@@ -250,10 +247,6 @@ class Dispatcher:
                 self._judge(seat, now)
                 doomed.append(seat.worker)
         return doomed
-
-    @property
-    def next_deadline(self) -> float | None:
-        return self._deadlines[0][0] if self._deadlines else None
 
     # -- how ------------------------------------------------------------------------------------
 
@@ -311,30 +304,43 @@ class Dispatcher:
         seat.doomed = True
         overdue = {index for index, entry in seat.running.items() if entry.due <= now}
         if now - seat.heard_at > SILENT_SECONDS and len(seat.running) > 1:
-            return  # somebody holds the whole process, nobody knows who: all are suspects
+            # Somebody holds the whole process, nobody knows who: all are suspects.
+            for entry in seat.running.values():
+                entry.may_hog = True
+            return
         seat.guilty = frozenset(index for index in seat.running if index == seat.blocked_by)
         if seat.guilty:
             overdue &= seat.guilty  # the others could not be stopped in time: not their fault
         for index in overdue:
             self._time_out(seat.running.pop(index), now)
 
+    def _holds_a_hog(self, seat: Seat, now: float) -> bool:
+        """One of its suspects holds the process again: no need to wait for a deadline."""
+        silent = now - seat.heard_at > SILENT_SECONDS
+        hogs = silent and seat.apart and not seat.doomed and len(seat.running) > 1
+        return hogs and any(entry.may_hog for entry in seat.running.values())
+
     def _time_out(self, entry: Entry, now: float) -> None:
-        message = f"still running {entry.timeout:g} s after it started; its worker was killed"
+        message = f"still running after {entry.timeout:g} s; its worker was ended"
         error = ErrorInfo("TimeoutError", message)
         self._settle(entry, "timeout", None, error, now - entry.started_at)
 
-    def _suspect(self, entries: list[Entry], reason: str, now: float) -> None:
+    def _suspect(self, entries: list[Entry], reason: str, now: float | None) -> None:
+        """`now` is None for entries that had not started: no attempt of theirs is used up."""
         if len(entries) > 1:
             middle = len(entries) // 2
             self.suspects.extend((entries[:middle], entries[middle:]))
             return
         entry = entries[0]
-        if entry.attempt < self.max_attempts:
+        if now is None and entry.undelivered < self.max_attempts:
+            entry.undelivered += 1
+            self.suspects.append([entry])
+        elif now is not None and entry.attempt < self.max_attempts:
             entry.attempt += 1
             self.suspects.append([entry])
         else:
             error = ErrorInfo("WorkerDied", f"its worker {reason}")
-            seconds = now - entry.started_at if entry.started_at else 0.0
+            seconds = 0.0 if now is None else now - entry.started_at
             self._settle(entry, "crashed", None, error, seconds)
 
     def _run_again(self, seat: Seat, entries: list[Entry]) -> None:

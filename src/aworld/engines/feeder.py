@@ -36,7 +36,7 @@ class Feeder:
         self._wake = wake
         self._room = threading.Condition()
         self._least_window = self._window = window
-        self._cancelled = False
+        self.cancelled = False
         self.ready: deque[Entry | Settled] = deque()
         self.pulled = 0
         self.ended = False
@@ -57,10 +57,11 @@ class Feeder:
 
     def cancel(self) -> None:
         """What can still be counted is settled as cancelled; an open-ended source is left alone."""
-        self._cancelled = True
+        self.cancelled = True
         self.look()
         if not self._countable:
-            self._end()
+            self.ended = True
+        self._wake()
 
     def _feed(self) -> None:
         room = self._wait_for_room()
@@ -78,7 +79,7 @@ class Feeder:
                 if room <= 0:
                     room = self._wait_for_room()
         except BaseException as error:
-            if not self._cancelled:
+            if not self.cancelled:
                 self.error = error
         self._end()
 
@@ -90,7 +91,7 @@ class Feeder:
         """Returns how many items may be pulled before asking again."""
         with self._room:
             # a quarter at a time: two threads that wake each other for every item are slow
-            while (room := self._free_room()) <= self._window // 4 and not self._cancelled:
+            while (room := self._free_room()) <= self._window // 4 and not self.cancelled:
                 self._room.wait()
         return room
 
@@ -103,15 +104,24 @@ class Feeder:
 
     def _prepare(self, item: Item) -> Entry | Settled:
         index = self.pulled
-        if self._cancelled:
+        if self.cancelled:
             error = ErrorInfo("Cancelled", "the run was cancelled before this task started")
             return Settled(index, "cancelled", None, error, 0.0, 0)
         if item.verdict is not None:
             status, error = item.verdict
             return Settled(index, status, None, error, 0.0, 0)
         try:
-            payload = pickling.encode(item.value, "input")
+            payload = pickling.encode(item.value, "value")
         except pickling.UnpicklableError as error:
-            return Settled(index, "failed", None, ErrorInfo("PicklingError", str(error)), 0.0, 0)
+            return Settled(index, "failed", None, _name_the_part(item, error), 0.0, 0)
         size = pickling.size_of(payload)
         return Entry(index, item.key, payload, size, item.timeout, item.shared)
+
+
+def _name_the_part(item: Item, error: pickling.UnpicklableError) -> ErrorInfo:
+    for name, part in zip(item.parts, item.value if item.parts else (), strict=False):
+        try:
+            pickling.dumps(part, name)
+        except pickling.UnpicklableError as named:
+            return named.as_data("its ")
+    return error.as_data("its ")

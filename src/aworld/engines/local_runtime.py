@@ -6,6 +6,7 @@ need no `__main__` guard, and notebooks work.
 
 from __future__ import annotations
 
+import marshal
 import os
 import pickle
 import signal
@@ -18,17 +19,20 @@ from aworld.config import RunConfig
 from aworld.engines.base import Invitation, RuntimeEngine, Worker
 from aworld.errors import ConfigError
 
-PATH_VARIABLE = "AWORLD_WORKER_PATH"
-WORKER_CODE = f"""\
-import os, sys
-sys.path[:] = os.environ.pop({PATH_VARIABLE!r}).split(os.pathsep)
+# marshal is built in: no file of the user's can stand in its way
+WORKER_CODE = """\
+import marshal, sys
+lifeline = open(0, "rb", buffering=0, closefd=False)
+sys.path[:] = marshal.load(lifeline)
 from aworld.engines.local_worker import main
-main()
+main(lifeline)
 """
 
 
 class LocalRuntime(RuntimeEngine):
     """Runs tasks in processes of this machine, or in this very process to debug them."""
+
+    can_reuse_process = True
 
     def __init__(self, conf: RunConfig):
         super().__init__(conf)
@@ -60,18 +64,17 @@ class ProcessWorker:
     def __init__(self, invitation: Invitation, job_name: str):
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         name = f"aworld-worker-{invitation.worker}"
-        path = os.pathsep.join(entry for entry in sys.path if isinstance(entry, str))
+        path = [entry for entry in sys.path if isinstance(entry, str)]
         self._process = subprocess.Popen(
-            [sys.executable, *flags, "-c", WORKER_CODE, name, job_name],
+            [sys.executable, *flags, "-P", "-c", WORKER_CODE, name, job_name],
             stdin=subprocess.PIPE,
-            env={**os.environ, PATH_VARIABLE: path},
             start_new_session=True,
         )
         self._lock = threading.Lock()
         self._ended = False
         assert self._process.stdin is not None
         # The pipe stays open as long as this process lives: its end tells the worker to go.
-        self._process.stdin.write(pickle.dumps(invitation))
+        self._process.stdin.write(marshal.dumps(path) + pickle.dumps(invitation))
         self._process.stdin.flush()
 
     def wait(self) -> str:

@@ -7,21 +7,24 @@ import os
 import pickle
 import signal
 import sys
-from io import TextIOWrapper
+from io import FileIO, TextIOWrapper
 
 from aworld.engines.base import Invitation
 
 
-def main() -> None:
+def main(stdin: FileIO) -> None:
+    """`stdin` brings the invitation; its end means that the driver is gone."""
+    invitation: Invitation = pickle.load(stdin)
     lifeline = os.dup(0)
-    with open(0, "rb", buffering=0, closefd=False) as stdin:
-        invitation: Invitation = pickle.load(stdin)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # input() in a task fails instead of hanging
     die_with_driver(lifeline)
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, TextIOWrapper):  # what a task prints is seen even if it is killed
             output.reconfigure(line_buffering=True)
-    invitation.serve()
+    try:
+        invitation.serve()
+    except (ConnectionError, EOFError) as error:
+        sys.exit(f"aworld worker {invitation.worker}: the driver is gone ({error})")
 
 
 def die_with_driver(lifeline: int) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Self
 
 from aworld.core.failure import ErrorInfo, describe_error
 from aworld.engines import pickling
@@ -24,7 +22,7 @@ class OutcomeStream:
         self._on_cancel = on_cancel
         self._ready: list[Settled] = []
         self._changed = threading.Condition()
-        self._closed = False
+        self._ended = False
         self._error: BaseException | None = None
         self._listener: Callable[[], None] | None = None
         self.ready_bytes = 0
@@ -41,14 +39,14 @@ class OutcomeStream:
 
     def end(self, error: BaseException | None = None) -> None:
         with self._changed:
-            if not self._closed:
-                self._closed = True
+            if not self._ended:
+                self._ended = True
                 self._error = error
                 self._notify()
 
     @property
     def ended(self) -> bool:
-        return self._closed
+        return self._ended
 
     def _notify(self) -> None:
         self._changed.notify_all()
@@ -63,12 +61,12 @@ class OutcomeStream:
         Without `wait` the list may be empty.
         """
         with self._changed:
-            while wait and not self._ready and not self._closed:
+            while wait and not self._ready and not self._ended:
                 self._changed.wait()
             settled, self._ready = self._ready, []
             self.ready_bytes = 0
             self.taken += len(settled)
-            if not settled and self._closed:
+            if not settled and self._ended:
                 if self._error is not None:
                     raise self._error
                 return None
@@ -78,8 +76,10 @@ class OutcomeStream:
     def listen(self, listener: Callable[[], None] | None) -> None:
         """`listener` is called, in another thread, whenever there is something to take."""
         with self._changed:
+            if listener is not None and self._listener is not None:
+                raise RuntimeError("somebody reads this stream already: it has one reader")
             self._listener = listener
-            if listener is not None and (self._ready or self._closed):
+            if listener is not None and (self._ready or self._ended):
                 listener()
 
     def cancel(self) -> None:
@@ -90,18 +90,6 @@ class OutcomeStream:
         while (outcomes := self.take()) is not None:
             yield from outcomes
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if not self._closed:
-            self.cancel()
-
 
 def _unpack(settled: Settled) -> Outcome:
     outcome = Outcome(
@@ -111,7 +99,7 @@ def _unpack(settled: Settled) -> Outcome:
         return outcome
     try:
         outcome.value = pickling.decode(settled.payload)
-    except Exception as broken:
+    except (Exception, SystemExit, GeneratorExit) as broken:
         cause = describe_error(broken)
         message = f"the result cannot be rebuilt here: {cause.kind}: {cause.message}"
         outcome.status = "failed"

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from aworld.core.failure import ErrorInfo
+
 LARGE = 64 * 1024  # from here on it pays not to copy
 PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 DEEPEST_BLAME = 8
@@ -21,6 +23,9 @@ Payload = tuple[Any] | bytes | memoryview | pickle.PickleBuffer
 
 class UnpicklableError(Exception):
     """A value cannot be sent to another process; the message names the part that is to blame."""
+
+    def as_data(self, before: str = "") -> ErrorInfo:
+        return ErrorInfo("PicklingError", f"{before}{self}")
 
 
 def encode(value: Any, name: str = "value") -> Payload:
@@ -36,9 +41,12 @@ def decode(payload: Payload) -> Any:
 
 
 def size_of(payload: Payload | None) -> int:
-    """In bytes; 0 for what is plain, and so is small."""
-    if payload is None or isinstance(payload, tuple):
+    """In bytes, about."""
+    if payload is None:
         return 0
+    if isinstance(payload, tuple):
+        (value,) = payload
+        return len(value) if isinstance(value, (str, bytes)) else 0
     return len(payload) if isinstance(payload, bytes) else memoryview(payload).nbytes
 
 
@@ -54,7 +62,10 @@ def dumps(value: Any, name: str = "value") -> bytes:
     try:
         return _dumps_by_value(value)
     except Exception as error:
-        path, culprit, cause = _blame(value, name, error, set(), 0)
+        try:
+            path, culprit, cause = _blame(value, name, error, set(), 0)
+        except Exception:  # parts that can be neither pickled nor looked at
+            path, culprit, cause = name, value, error
         kind = type(culprit).__qualname__
         raise UnpicklableError(f"{path} (a {kind}) cannot be pickled: {cause}") from error
 

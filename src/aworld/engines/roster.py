@@ -7,7 +7,7 @@ import itertools
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from aworld.engines import wire
@@ -37,7 +37,12 @@ class Member:
     dying: bool = False  # we have ended it
     exit_reason: str = ""
     last_words: str = ""  # why it ends itself, where it could say so
-    knows_run: int = -1
+    knows_run: int = -1  # the run whose function it has
+    knows_shared: dict[bytes, None] = field(default_factory=dict)  # the oldest first
+
+    def send(self, *message: object) -> None:
+        if self.connection is not None:
+            self.connection.send(*message)
 
     def kill(self) -> None:
         self.dying = True
@@ -49,6 +54,7 @@ class Listener(Protocol):
 
     def worker_joined(self, member: Member) -> None: ...
     def worker_said(self, member: Member, message: wire.Message) -> None: ...
+    def worker_leaving(self, member: Member) -> None: ...
     def worker_died(self, member: Member) -> None: ...
     def no_worker_starts(self, reason: str) -> None: ...
     def look_again(self) -> None: ...
@@ -80,14 +86,13 @@ class Roster:
         self._port: int = self._server.sockets[0].getsockname()[1]
 
     def _accept(self) -> Connection:
-        connection = Connection(
+        return Connection(
             self._key,
+            on_made=self._connections.add,
             on_joined=self._on_joined,
             on_message=self._on_message,
             on_lost=self._on_lost,
         )
-        self._connections.add(connection)
-        return connection
 
     # -- they come ------------------------------------------------------------------------------
 
@@ -162,6 +167,7 @@ class Roster:
         if member.exit_reason:
             return
         member.exit_reason = member.last_words or reason
+        self._listener.worker_leaving(member)
         if member.connection is None:
             self._gone(member)
         else:  # what it sent last may still be on the way
@@ -176,6 +182,7 @@ class Roster:
         if member.exit_reason:
             self._gone(member)
         else:
+            self._listener.worker_leaving(member)
             member.worker.kill()
             self._loop.call_later(LOST_SECONDS, self._on_exit, member, "no longer answered")
 
@@ -194,7 +201,7 @@ class Roster:
         self._start_failures += 1
         self._start_again_at = self._loop.time() + 0.1 * self._start_failures
         self._loop.call_at(self._start_again_at, self._listener.look_again)
-        if self._start_failures >= MOST_START_FAILURES and not any(self.connected()):
+        if self._start_failures >= MOST_START_FAILURES and not self._members:
             self._start_failures = 0
             self._listener.no_worker_starts(reason)
 
@@ -205,7 +212,7 @@ class Roster:
         for member in members:
             if member.connection is not None and not member.dying:
                 member.dying = True
-                member.connection.send("bye")
+                member.send("bye")
             else:
                 member.kill()
         gone = [member.gone for member in members]
@@ -215,7 +222,8 @@ class Roster:
                 if not member.gone.done():
                     member.kill()
             await asyncio.wait(gone, timeout=LOST_SECONDS + DRAIN_SECONDS)
-        for connection in self._connections:
-            connection.abort()
-        while self._connections:
+        me = asyncio.current_task()
+        while self._connections or asyncio.all_tasks() - {me}:  # some are just being accepted
+            for connection in list(self._connections):
+                connection.abort()
             await asyncio.sleep(0)

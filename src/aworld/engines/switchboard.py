@@ -7,18 +7,20 @@ whatever the caller is doing: waiting, computing, or running another event loop.
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pickle import PickleBuffer
 from typing import Any
 
+from aworld.core.failure import ErrorInfo, Status
 from aworld.engines import pickling
 from aworld.engines.base import Function, Item, RuntimeEngine
-from aworld.engines.dispatcher import Dispatcher, Entry, Settled
+from aworld.engines.dispatcher import GRACE_SECONDS, Dispatcher, Entry, Settled
 from aworld.engines.feeder import Feeder
 from aworld.engines.outcomes import OutcomeStream
 from aworld.engines.roster import Member, Roster
@@ -26,6 +28,10 @@ from aworld.engines.wire import Message
 from aworld.errors import ConfigError, EngineError
 
 MOST_SHARED = 64  # shared values that a worker keeps
+TICK_SECONDS = 0.1  # how often deadlines are looked at
+LATE_SECONDS = 0.5  # a tick that comes so late means that this process was held up
+
+OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
 
 log = logging.getLogger("aworld")
 
@@ -47,30 +53,41 @@ class Run:
         size = self.dispatcher.unfinished_bytes + self.outcomes.ready_bytes
         return self.feeder.pulled - self.outcomes.taken, size
 
+    def verdict(self) -> tuple[Status, ErrorInfo]:
+        """What is said of tasks that were under way when the run was broken off."""
+        if self.error is not None:
+            return "crashed", ErrorInfo("WorkerDied", str(self.error))
+        return "cancelled", ErrorInfo("Cancelled", "the run was cancelled before this task ended")
+
 
 class Switchboard:
     def __init__(self, engine: RuntimeEngine):
         self._engine = engine
-        self._conf = engine.conf
         self._run_numbers = itertools.count()
         self._run: Run | None = None
         self._busy = False
         self._pump_scheduled = False
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_at = 0.0
+        self._ticked_at = 0.0
+        self._judge_from = 0.0
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(self._on_internal_error)
         self._roster = Roster(engine, self, self._loop)
         self._thread = threading.Thread(target=self._serve, name="aworld-switchboard", daemon=True)
         self._thread.start()
-        self._in_loop(self._roster.listen())
+        listening = asyncio.run_coroutine_threadsafe(self._roster.listen(), self._loop)
+        try:
+            listening.result()
+        except OSError as error:
+            self._call(self._loop.stop)
+            self._thread.join()
+            raise EngineError(f"cannot listen on {engine.listen_host}: {error}") from error
 
     # -- called from any thread -----------------------------------------------------------------
 
     def run(self, function: Function, items: Iterable[Item]) -> OutcomeStream:
         if self._busy:
             raise ConfigError("this engine is running already: open a second one beside it")
-        conf = self._conf
+        conf = self._engine.conf
         run = Run(
             number=next(self._run_numbers),
             function=pickling.dumps(function, "function"),
@@ -80,7 +97,7 @@ class Switchboard:
             ),
             outcomes=OutcomeStream(
                 on_taken=lambda: run.feeder.look(),
-                on_cancel=lambda: self._call(self._cancel, run),
+                on_cancel=lambda: run.feeder.cancel(),
             ),
         )
         run.feeder = Feeder(
@@ -95,19 +112,15 @@ class Switchboard:
         return run.outcomes
 
     def close(self) -> None:
-        self._in_loop(self._shut_down())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """Ends the run and the workers; goes on by itself when the wait for it is interrupted."""
+        self._call(self._begin_shut_down)
         self._thread.join()
-        self._loop.close()
 
     def look_again(self) -> None:
         """There is news: something may be to be done."""
         if not self._pump_scheduled:
             self._pump_scheduled = True
             self._call(self._pump)
-
-    def _in_loop(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def _call(self, function: Callable[..., None], *args: Any) -> None:
         try:
@@ -119,13 +132,31 @@ class Switchboard:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
 
     def _begin(self, run: Run) -> None:
         self._run = run
         for member in self._roster.connected():
             run.dispatcher.worker_joined(member.number, self._loop.time())
+        self._ticked_at = self._loop.time()
+        self._tick(run)
+
+    def _tick(self, run: Run) -> None:
+        """Holds the tasks to their deadlines, unless it is this process that was held up."""
+        if run is not self._run:
+            return
+        now = self._loop.time()
+        if now - self._ticked_at > LATE_SECONDS:  # what the workers said meanwhile is not read yet
+            self._judge_from = now + GRACE_SECONDS
+        self._ticked_at = now
+        if now >= self._judge_from:
+            for number in run.dispatcher.overdue(now):
+                self._roster[number].kill()
         self._pump()
+        self._loop.call_later(TICK_SECONDS, self._tick, run)
 
     def _pump(self) -> None:
         """Does all that can be done now."""
@@ -136,21 +167,17 @@ class Switchboard:
         dispatcher, feeder = run.dispatcher, run.feeder
         source_ended = feeder.ended  # read before the last items are taken in
         self._take_in(run)
-        for number in dispatcher.overdue(self._loop.time()):
-            self._roster[number].kill()
+        if feeder.cancelled:
+            self._break_off(run)
         self._roster.bring_to(min(self._engine.worker_num, len(dispatcher.unfinished)))
         for number, entries in dispatcher.assign(self._roster.arriving()):
             self._send_items(self._roster[number], run, entries)
         for number in dispatcher.recalls():
-            self._send(self._roster[number], "recall")
-        run.outcomes.running = dispatcher.running
-        if dispatcher.settled:
-            settled, dispatcher.settled = dispatcher.settled, []
-            run.outcomes.put(settled)
-        feeder.widen(2 * dispatcher.appetite)
+            self._roster[number].send("recall")
+        self._pass_on(run)
+        feeder.widen(2 * dispatcher.capacity)
         if source_ended and not feeder.ready and not dispatcher.unfinished:
             self._end(run, run.error or feeder.error)
-        self._set_alarm(dispatcher.next_deadline)
 
     def _take_in(self, run: Run) -> None:
         entries: list[Entry] = []
@@ -164,78 +191,75 @@ class Switchboard:
         if entries:
             run.dispatcher.add(entries)
 
-    def _set_alarm(self, when: float | None) -> None:
-        if self._alarm is not None:
-            if when == self._alarm_at:
-                return
-            self._alarm.cancel()
-            self._alarm = None
-        if when is not None:
-            self._alarm_at = when
-            self._alarm = self._loop.call_at(when, self._on_alarm)
-
-    def _on_alarm(self) -> None:
-        self._alarm = None
-        self._pump()
+    def _pass_on(self, run: Run) -> None:
+        run.outcomes.running = run.dispatcher.running
+        if run.dispatcher.settled:
+            settled, run.dispatcher.settled = run.dispatcher.settled, []
+            run.outcomes.put(settled)
 
     # -- how a run ends -------------------------------------------------------------------------
 
     def _end(self, run: Run, error: BaseException | None = None) -> None:
+        self._pass_on(run)
         self._run = None
         self._busy = False
         run.outcomes.end(error)
 
-    def _cancel(self, run: Run) -> None:
-        if run.outcomes.ended:
-            return
-        run.feeder.cancel()
-        self._take_in(run)
-        for number in run.dispatcher.cancel():
+    def _break_off(self, run: Run) -> None:
+        for number in run.dispatcher.abandon(*run.verdict()):
             self._roster[number].kill()
-        self._pump()
 
     def _on_internal_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """A fault of ours must end the run with an error, never leave it hanging."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in OUT_OF_FILES:
+            log.warning("too few open files allowed (ulimit -n) for all the workers: %s", error)
+            return  # those that could connect do the work; asyncio tries again
         loop.default_exception_handler(context)
-        error = EngineError(f"internal error: {context.get('exception') or context['message']}")
-        if self._run is not None:
-            self._run.feeder.cancel()
-            self._end(self._run, error)
+        run = self._run
+        if run is not None:
+            cause = context.get("exception") or context["message"]
+            run.error = EngineError(f"internal error: {cause!r}")
+            run.feeder.cancel()
+            self._break_off(run)
+            self._end(run, run.error)
+
+    def _begin_shut_down(self) -> None:
+        self._shutting_down = self._loop.create_task(self._shut_down())
 
     async def _shut_down(self) -> None:
-        if self._run is not None:
-            self._cancel(self._run)
-        if self._run is not None:  # its source still blocks somewhere
-            self._end(self._run)
-        self._set_alarm(None)
-        await self._roster.farewell()
+        try:
+            run = self._run
+            if run is not None:
+                run.feeder.cancel()
+                self._pump()
+            if run is not None and self._run is run:  # its source still blocks somewhere
+                self._end(run)
+            await self._roster.farewell()
+        finally:
+            self._loop.stop()
 
     # -- what is said to workers ------------------------------------------------------------------
 
-    def _send(self, member: Member, *message: object) -> None:
-        assert member.connection is not None
-        member.connection.send(*message)
-
     def _send_items(self, member: Member, run: Run, entries: list[Entry]) -> None:
-        assert member.connection is not None
-        known = member.connection.shared_keys
+        known = member.knows_shared
         if member.knows_run != run.number:
             member.knows_run = run.number
-            self._send(member, "function", run.seed, run.function)
+            member.send("function", run.seed, run.function)
         for entry in entries:
             shared = entry.shared
             if shared is not None and shared.key not in known:
                 known[shared.key] = None
-                self._send(member, "shared", shared.key, PickleBuffer(shared.blob))
+                member.send("shared", shared.key, PickleBuffer(shared.blob))
         items = [
             (e.index, e.attempt, e.key, e.timeout, e.shared and e.shared.key, e.payload)
             for e in entries
         ]
-        self._send(member, "items", items)
+        member.send("items", items)
         while len(known) > MOST_SHARED:
             oldest = next(iter(known))
             del known[oldest]
-            self._send(member, "forget", oldest)
+            member.send("forget", oldest)
 
     # -- what the roster tells --------------------------------------------------------------------
 
@@ -243,6 +267,10 @@ class Switchboard:
         if self._run is not None:
             self._run.dispatcher.worker_joined(member.number, self._loop.time())
             self.look_again()
+
+    def worker_leaving(self, member: Member) -> None:
+        if self._run is not None:
+            self._run.dispatcher.worker_leaving(member.number)
 
     def worker_died(self, member: Member) -> None:
         if self._run is not None:
@@ -252,14 +280,14 @@ class Switchboard:
     def no_worker_starts(self, reason: str) -> None:
         run = self._run
         if run is not None:
-            run.error = EngineError(f"no worker can be started: the last one {reason}")
-            run.dispatcher.give_up(str(run.error))
+            run.error = EngineError(
+                f"no worker can be started: the last one {reason}; see what it printed"
+            )
             run.feeder.cancel()
-            self.look_again()
 
     def worker_said(self, member: Member, message: Message) -> None:
-        if self._run is None:
-            return
+        if self._run is None or member.number not in self._run.dispatcher.seats:
+            return  # it speaks of an earlier run
         dispatcher = self._run.dispatcher
         now = self._loop.time()
         kind, *content = message

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aworld.core.failure import ErrorInfo, describe_error
+from aworld.core.failure import ErrorInfo, Status, describe_error
 from aworld.engines import pickling, wire
 from aworld.engines.base import Call, Function
 
@@ -41,7 +41,7 @@ class WorkerLoop:
         self._queue: deque[Work] = deque()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._expired: set[int] = set()
-        self._done: list[tuple[Any, ...]] = []  # index, status, payload, error, seconds
+        self._done: list[tuple[int, Status, pickling.Payload | None, ErrorInfo | None, float]] = []
         self._turn_scheduled = False
         self._shared: dict[bytes, memoryview] = {}
         self._function_blob = b""
@@ -55,10 +55,10 @@ class WorkerLoop:
         """Works until the driver says goodbye or is gone."""
         invitation = self._invitation
         self._pid = os.getpid()
-        self._loop = asyncio.new_event_loop()
         self._sock = wire.connect(
             invitation.host, invitation.port, invitation.key, invitation.worker
         )
+        self._loop = asyncio.new_event_loop()
         if invitation.owns_process:
             # A task may fork: its child must not speak to the driver.
             os.register_at_fork(after_in_child=self._sock.close)
@@ -93,12 +93,24 @@ class WorkerLoop:
                     break
                 self._heard(message)
         except (OSError, EOFError):
-            self._driver_gone()
+            if not self._stopped.is_set():
+                self._break_off()
+        except BaseException as error:
+            self._break_off(f"could not take in what it was sent: {error!r}")
         self._loop.call_soon_threadsafe(self._loop.stop)
 
-    def _driver_gone(self) -> None:
-        if self._invitation.owns_process and not self._stopped.is_set():
-            end_process_group()
+    def _break_off(self, last_words: str = "") -> None:
+        """There is no way to go on: ends this process with all that its tasks have started."""
+        try:
+            if last_words:
+                wire.send_message(self._sock, ("last words", last_words))
+        except BaseException:
+            pass  # it ends without them
+        if self._invitation.owns_process:
+            if os.getpgid(0) == os.getpid():
+                os.killpg(0, signal.SIGKILL)
+            os._exit(1)
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _heard(self, message: wire.Message) -> None:
         kind = message[0]
@@ -150,10 +162,22 @@ class WorkerLoop:
             self._send("report", started, done)
 
     async def _run(self, work: Work) -> None:
+        try:
+            status, value, error, seconds = await self._outcome(work)
+            if os.getpid() != self._pid:
+                os._exit(0)  # a child that the task forked and let go astray
+            self._done.append((work.number, *_encoded(status, value, error), seconds))
+            del self._tasks[work.number]
+            self._schedule_turn()
+        except BaseException as error:  # not the task's: our own, which it may have broken
+            self._break_off(f"could not go on: {error!r}")
+
+    async def _outcome(self, work: Work) -> tuple[Status, Any, ErrorInfo | None, float]:
         timer = None
         if work.timeout is not None:
             timer = self._loop.call_later(work.timeout, self._expire, work.number)
-        status, value, error = "success", None, None
+        status: Status = "success"
+        value = error = None
         begin = time.perf_counter()
         try:
             function = self._function or self._load_function()
@@ -161,8 +185,6 @@ class WorkerLoop:
             value = await function(pickling.decode(work.payload), call)
         except BaseException as raised:  # SystemExit too: a task must not end its neighbours
             status, error = "failed", describe_error(raised)
-        if os.getpid() != self._pid:
-            os._exit(0)  # a child that the task forked and let go astray
         seconds = time.perf_counter() - begin
         if timer is not None:
             timer.cancel()
@@ -170,26 +192,11 @@ class WorkerLoop:
                 self._expired.discard(work.number)
                 status = "timeout"
                 error = ErrorInfo("TimeoutError", f"still running after {work.timeout:g} s")
-        self._finish(work.number, status, value, error, seconds)
-        del self._tasks[work.number]
-        self._schedule_turn()
+        return status, value, error, seconds
 
     def _load_function(self) -> Function:
         self._function = function = pickling.loads(self._function_blob)
         return function
-
-    def _finish(
-        self, index: int, status: str, value: Any, error: ErrorInfo | None, seconds: float
-    ) -> None:
-        payload = None
-        if value is not None or status == "success":
-            try:
-                payload = pickling.encode(value, "result")
-            except pickling.UnpicklableError as broken:
-                status, error = "failed", ErrorInfo("PicklingError", str(broken))
-            except BaseException as broken:
-                status, error = "failed", describe_error(broken)
-        self._done.append((index, status, payload, error, seconds))
 
     def _expire(self, index: int) -> None:
         self._expired.add(index)
@@ -220,25 +227,30 @@ class WorkerLoop:
 
     def _check_memory(self) -> None:
         limit = self._invitation.memory_limit_mb
-        used = resident_mb() if limit is not None else 0
-        if limit is not None and used > limit:
-            words = f"grew to {used} MB, past memory_limit_mb={limit}, and was ended"
-            self._send("last words", words)
-            end_process_group()
+        if limit is not None and (used := resident_mb()) > limit:
+            self._break_off(f"grew to {used} MB, past memory_limit_mb={limit}, and was ended")
 
     def _send(self, *message: object) -> None:
         try:
             with self._sending:
                 wire.send_message(self._sock, message)
-        except OSError:  # the driver is gone: the reader's thread notices and ends the worker
-            pass
+        except BaseException as error:  # the driver is gone, a task closed all files, no memory
+            if not self._stopped.is_set():
+                self._break_off(f"could not send its results: {error!r}")
 
 
-def end_process_group() -> None:
-    """Ends this process at once, with the processes that its tasks have started."""
-    if os.getpgid(0) == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
+def _encoded(
+    status: Status, value: Any, error: ErrorInfo | None
+) -> tuple[Status, pickling.Payload | None, ErrorInfo | None]:
+    """The result as it travels; one that cannot travel is a failure."""
+    if value is None and status != "success":
+        return status, None, error
+    try:
+        return status, pickling.encode(value, "result"), error
+    except pickling.UnpicklableError as broken:
+        return "failed", None, broken.as_data("its ")
+    except BaseException as broken:
+        return "failed", None, describe_error(broken)
 
 
 def resident_mb() -> int:
