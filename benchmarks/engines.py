@@ -2,8 +2,8 @@
 
     python benchmarks/engines.py [--repeat N] [--quick]
 
-Every figure is the median of N rounds; the rounds of all contenders are interleaved, so that a busy
-moment of the machine hits them alike. Trust the ratios, not the seconds.
+Figures are medians of N rounds; the rounds of all contenders are interleaved, so that a busy moment
+of the machine hits them alike. Trust the ratios, not the seconds.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def warm_pool() -> Iterator[ProcessPoolExecutor]:
 def pool_submit(function: Callable[..., Any], values: list[Any]) -> float:
     with warm_pool() as pool:
         begin = time.perf_counter()
-        futures = [pool.submit(function, value) for value in values]
-        count = sum(1 for future in as_completed(futures) if future.result() is not None)
+        futures = as_completed([pool.submit(function, value) for value in values])
+        count = sum(future.result() is not None for future in futures)
         seconds = time.perf_counter() - begin
     assert count == len(values)
     return seconds
@@ -140,6 +140,17 @@ def through_runners(agent: Any, values: list[Any], tasks_per_worker: int = 100) 
     return seconds
 
 
+def streamed(agent: Any, values: list[Any], tasks_per_worker: int = 100) -> float:
+    """The public path again, but no response is kept."""
+    begin = time.perf_counter()
+    tasks = [Task(input=value, agent=agent) for value in values]
+    stream = Runners.stream_tasks(tasks, config(tasks_per_worker))
+    count = sum(response.success for response in stream)
+    seconds = time.perf_counter() - begin
+    assert count == len(values)
+    return seconds
+
+
 def interleaved(contenders: dict[str, Callable[[], float]], repeat: int) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repeat):
@@ -152,7 +163,7 @@ def interleaved(contenders: dict[str, Callable[[], float]], repeat: int) -> dict
 
 
 def no_op_tasks(repeat: int, count: int) -> list[Row]:
-    values = texts(count)
+    values = list(texts(count))
     times = interleaved(
         {
             "pool.submit": lambda: pool_submit(echo, values),
@@ -237,7 +248,8 @@ def large_results(repeat: int, count: int) -> list[Row]:
         {
             "pool.submit": lambda: pool_submit(megabyte, values),
             "engine": lambda: through_engine(engine_megabyte, values, 16),
-            "Runners": lambda: through_runners(agent_megabyte, values, 16),
+            "Runners, streamed": lambda: streamed(agent_megabyte, values, 16),
+            "Runners, all kept (1 GB)": lambda: through_runners(agent_megabyte, values, 16),
         },
         repeat,
     )
@@ -284,8 +296,8 @@ def cold_start(repeat: int) -> list[Row]:
     return [row(case, name, taken, f"{taken / pool:.2f}x pool") for name, taken in times.items()]
 
 
-def growth(repeat: int, counts: list[int]) -> list[Row]:
-    """Time per task must not grow with the number of tasks, nor must the driver's memory."""
+def growth(counts: list[int]) -> list[Row]:
+    """Neither the time per task nor the driver's memory may grow with the tasks. One round."""
     rows = []
     for count in counts:
         before = psutil.Process().memory_info().rss
@@ -311,9 +323,9 @@ def time_without_overhead(durations: list[float], slots: int) -> float:
     return max(ends)
 
 
-def texts(count: int) -> list[str]:
+def texts(count: int) -> Iterator[str]:
     """Strings of 1 kB, no two alike: pickle sends a repeated one only once."""
-    return [f"{number:08d}" * 128 for number in range(count)]
+    return (f"{number:08d}" * 128 for number in range(count))
 
 
 def row(case: str, name: str, seconds: float, note: str) -> Row:
@@ -362,7 +374,7 @@ def main() -> None:
         "mixed": lambda: mixed_durations(options.repeat, 1_000),
         "large": lambda: large_results(options.repeat, 1_000 // scale),
         "cold": lambda: cold_start(options.repeat),
-        "growth": lambda: growth(options.repeat, [n // scale for n in (1_000, 10_000, 100_000)]),
+        "growth": lambda: growth([n // scale for n in (1_000, 10_000, 100_000)]),
     }
     rows = [r for name, case in cases.items() if options.only in name for r in case()]
     table = Table("case", "contender", "seconds", "note", title="aworld engines")

@@ -72,6 +72,12 @@ def test_an_unknown_engine_is_refused_with_the_known_ones():
         Runners.sync_run_task([], RunConfig(engine_name="k8s"))
 
 
+@pytest.mark.parametrize("name", [EngineName.RAY, EngineName.SPARK])
+def test_an_engine_that_is_yet_to_come_says_so(name):
+    with pytest.raises(ConfigError, match=f"the {name.value} engine is not in this version yet"):
+        open_engine(RunConfig(engine_name=name))
+
+
 @pytest.mark.parametrize("cls", [LocalRuntime, "aworld.LocalRuntime", "aworld:LocalRuntime"])
 def test_cls_takes_a_class_or_its_dotted_path(cls):
     assert type(open_engine(RunConfig(cls=cls))) is LocalRuntime

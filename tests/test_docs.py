@@ -28,6 +28,11 @@ def test_the_code_in_the_docs_runs(code, tmp_path):
     assert done.stdout.splitlines() == promised
 
 
+def test_no_page_has_a_gap():
+    for page in PAGES:
+        assert not re.search(r"\b(TODO|TBD|FIXME|[A-Z]+_TABLE)\b", page.read_text()), page.name
+
+
 def test_there_is_code_to_run():
     assert len(BLOCKS) >= 3
 

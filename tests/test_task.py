@@ -72,11 +72,3 @@ def test_responses_and_trajectories_survive_pickling_whole():
     )
     assert pickle.loads(pickle.dumps(response)) == response
     assert Trajectory(**trajectory.to_dict()) == trajectory
-
-
-class MyTrajectory(Trajectory):
-    pass
-
-
-def test_a_subclass_stays_what_it_is():
-    assert type(pickle.loads(pickle.dumps(MyTrajectory("t", "a")))) is MyTrajectory

@@ -7,7 +7,6 @@ import asyncio
 import sys
 import threading
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple, Self
 
 from aworld.config import RunConfig
@@ -16,7 +15,7 @@ from aworld.engines import open_engine
 from aworld.engines.base import Outcome, RuntimeEngine
 from aworld.engines.outcomes import OutcomeStream
 from aworld.intake import Intake
-from aworld.rollout import rollout
+from aworld.rollout import Report, rollout
 
 Batch = list[tuple[int, TaskResponse]]  # each with its position in the input
 
@@ -183,8 +182,9 @@ class TaskStream:
 
 def _response(task_id: str, outcome: Outcome) -> TaskResponse:
     """The worker's own response, or one that says why there is none."""
-    if outcome.status == "success":
-        return outcome.value
+    report = None if outcome.value is None else Report._make(outcome.value).response(task_id)
+    if report is not None and outcome.status == "success":
+        return report
     response = TaskResponse(
         id=task_id,
         status=outcome.status,
@@ -192,8 +192,8 @@ def _response(task_id: str, outcome: Outcome) -> TaskResponse:
         time_cost=outcome.seconds,
         attempts=outcome.attempts,
     )
-    if outcome.value is not None:  # stopped, but it could still say how far it came
-        response.trajectory = replace(
-            outcome.value.trajectory, status=outcome.status, success=False, final_result=None
-        )
+    if report is not None:  # stopped, but it could still say how far it came
+        response.trajectory = report.trajectory
+        assert response.trajectory is not None
+        response.trajectory.status = outcome.status
     return response

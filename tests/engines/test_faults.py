@@ -204,8 +204,8 @@ def test_a_result_that_cannot_be_pickled_fails_alone(engine):
     ]
     responses = Runners.sync_run_task(tasks, engine.conf())
     assert statuses(responses) == {"success": 5, "failed": 2}
-    assert "result.answer (a lock) cannot be pickled" in responses["lock"].error.message
-    assert "result.answer['deep'][1]" in responses["inside"].error.message
+    assert "its answer (a lock) cannot be pickled" in responses["lock"].error.message
+    assert "its answer['deep'][1]" in responses["inside"].error.message
 
 
 def test_a_result_that_cannot_be_rebuilt_fails_alone(engine):

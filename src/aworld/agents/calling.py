@@ -35,13 +35,19 @@ def why_no_agent(agent: Any) -> str | None:
 
 def policy_of(agent: Any) -> Callable[..., Any] | None:
     """The agent's method that decides what to do, if it has one."""
-    policies = (_attribute(agent, name) for name in ("async_policy", "policy"))
-    return next((policy for policy in policies if callable(policy)), None)
+    for name in ("async_policy", "policy"):
+        policy = _attribute(agent, name)
+        if callable(policy):
+            return policy
+    return None
 
 
 def agent_name(agent: Any) -> str:
-    names = (_attribute(agent, attribute) for attribute in ("name", "__name__"))
-    return next((name for name in names if isinstance(name, str) and name), type(agent).__name__)
+    for attribute in ("name", "__name__"):
+        name = _attribute(agent, attribute)
+        if isinstance(name, str) and name:
+            return name
+    return type(agent).__name__
 
 
 def _attribute(agent: Any, name: str) -> Any:
@@ -77,7 +83,8 @@ async def _call(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _is_async(function: Any) -> bool:
-    if inspect.iscoroutinefunction(function):
+    code = getattr(function, "__code__", None)  # a short way for the usual case
+    if code is not None and code.co_flags & inspect.CO_COROUTINE:
         return True
     while isinstance(function, functools.partial):
         function = function.func

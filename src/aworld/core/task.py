@@ -9,7 +9,6 @@ from typing import Any
 
 from aworld.config import check_text, check_timeout
 from aworld.core.failure import ErrorInfo, Status
-from aworld.core.quick_pickle import quickly_pickled
 from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError
 
@@ -81,7 +80,6 @@ def _one_of(name: str, value: Any, alias: str, other: Any) -> Any:
     return other if value is None else value
 
 
-@quickly_pickled
 @dataclass(slots=True)
 class TaskResponse:
     """What came of one task. A falsy answer (0, "", None) of a successful task is its answer."""

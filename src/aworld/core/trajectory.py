@@ -6,10 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from aworld.core.failure import Status
-from aworld.core.quick_pickle import quickly_pickled
 
 
-@quickly_pickled
 @dataclass(slots=True)
 class Trajectory:
     """One rollout of one task. `reward` is None where nothing has scored it."""

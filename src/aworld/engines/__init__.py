@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aworld.config import RunConfig
+from aworld.config import EngineName, RunConfig
 from aworld.core.plugins import load_dotted
 from aworld.engines.base import RuntimeEngine
 from aworld.errors import ConfigError, unknown_name
@@ -15,6 +15,8 @@ ENGINES = {
 def open_engine(conf: RunConfig) -> RuntimeEngine:
     """The engine that `conf` asks for. It starts nothing until it is entered with `with`."""
     if conf.cls is None and conf.engine_name not in ENGINES:
+        if conf.engine_name in list(EngineName):
+            raise ConfigError(f"the {conf.engine_name!s} engine is not in this version yet")
         raise ConfigError(unknown_name("engine", str(conf.engine_name), ENGINES))
     wanted = conf.cls or ENGINES[conf.engine_name]
     engine_class = load_dotted(wanted) if isinstance(wanted, str) else wanted

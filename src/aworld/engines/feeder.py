@@ -111,17 +111,8 @@ class Feeder:
             status, error = item.verdict
             return Settled(index, status, None, error, 0.0, 0)
         try:
-            payload = pickling.encode(item.value, "value")
+            payload = pickling.encode(item.value, "value", item.parts)
         except pickling.UnpicklableError as error:
-            return Settled(index, "failed", None, _name_the_part(item, error), 0.0, 0)
+            return Settled(index, "failed", None, error.as_data("its "), 0.0, 0)
         size = pickling.size_of(payload)
         return Entry(index, item.key, payload, size, item.timeout, item.shared)
-
-
-def _name_the_part(item: Item, error: pickling.UnpicklableError) -> ErrorInfo:
-    for name, part in zip(item.parts, item.value if item.parts else (), strict=False):
-        try:
-            pickling.dumps(part, name)
-        except pickling.UnpicklableError as named:
-            return named.as_data("its ")
-    return error.as_data("its ")

@@ -16,6 +16,7 @@ import threading
 from dataclasses import replace
 
 from aworld.config import RunConfig
+from aworld.engines import wire
 from aworld.engines.base import Invitation, RuntimeEngine, Worker
 from aworld.errors import ConfigError
 
@@ -125,6 +126,8 @@ class ThreadWorker:
 
 
 def describe_exit(code: int) -> str:
+    if code == wire.EXIT_OUT_OF_MEMORY:
+        return "grew past memory_limit_mb, and was ended"
     if code >= 0:
         return f"exited with code {code}"
     try:

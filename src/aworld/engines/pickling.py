@@ -28,11 +28,17 @@ class UnpicklableError(Exception):
         return ErrorInfo("PicklingError", f"{before}{self}")
 
 
-def encode(value: Any, name: str = "value") -> Payload:
+def encode(value: Any, name: str = "value", parts: tuple[str, ...] = ()) -> Payload:
+    """`parts` are names for the parts of a tuple, for error messages."""
     kind = type(value)
     if kind in PLAIN and not ((kind is str or kind is bytes) and len(value) >= LARGE):
         return (value,)
-    data = dumps(value, name)
+    try:
+        data = dumps(value, name)
+    except UnpicklableError:
+        for part_name, part in zip(parts, value if parts else (), strict=False):
+            dumps(part, part_name)
+        raise
     return data if len(data) < LARGE else pickle.PickleBuffer(data)
 
 

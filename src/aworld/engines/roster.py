@@ -135,7 +135,7 @@ class Roster:
 
     def _on_joined(self, connection: Connection) -> bool:
         member = self._members.get(connection.worker)
-        if member is None or member.joined:
+        if member is None or member.joined or member.dying:
             return False
         member.connection = connection
         member.joined = True
@@ -207,7 +207,6 @@ class Roster:
 
     async def farewell(self) -> None:
         """Ends all workers, the idle ones kindly."""
-        self._server.close()
         members = list(self._members.values())
         for member in members:
             if member.connection is not None and not member.dying:
@@ -223,7 +222,8 @@ class Roster:
                     member.kill()
             await asyncio.wait(gone, timeout=LOST_SECONDS + DRAIN_SECONDS)
         me = asyncio.current_task()
-        while self._connections or asyncio.all_tasks() - {me}:  # some are just being accepted
+        while self._connections or asyncio.all_tasks() - {me}:
             for connection in list(self._connections):
                 connection.abort()
             await asyncio.sleep(0)
+        self._server.close()  # not earlier: asyncio leaks a socket that it is just accepting

@@ -14,6 +14,7 @@ import struct
 from typing import Any
 
 BEAT_SECONDS = 0.25  # how often a worker says that it is alive
+EXIT_OUT_OF_MEMORY = 87  # a worker's exit code, for when its last words do not get through
 
 PREFIX = struct.Struct("!QQ")  # sizes of the pickled message and of all that follows it
 SIZE = struct.Struct("!Q")

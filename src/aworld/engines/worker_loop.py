@@ -48,6 +48,7 @@ class WorkerLoop:
         self._function: Function | None = None
         self._run_seed = 0
         self._ticked = True
+        self._stopping = threading.Lock()  # taken once, by whoever stops the loop
         self._stopped = threading.Event()
         self._sending = threading.Lock()
 
@@ -97,20 +98,26 @@ class WorkerLoop:
                 self._break_off()
         except BaseException as error:
             self._break_off(f"could not take in what it was sent: {error!r}")
+        self._stop()
+
+    def _stop(self) -> None:
+        if not self._stopping.acquire(blocking=False):
+            return  # once is enough: a second stop would cut short the leaving
         self._loop.call_soon_threadsafe(self._loop.stop)
 
-    def _break_off(self, last_words: str = "") -> None:
+    def _break_off(self, last_words: str = "", exit_code: int = 1) -> None:
         """There is no way to go on: ends this process with all that its tasks have started."""
         try:
             if last_words:
                 wire.send_message(self._sock, ("last words", last_words))
         except BaseException:
             pass  # it ends without them
-        if self._invitation.owns_process:
-            if os.getpgid(0) == os.getpid():
-                os.killpg(0, signal.SIGKILL)
-            os._exit(1)
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        if not self._invitation.owns_process:
+            self._stop()
+        elif last_words or os.getpgid(0) != os.getpid():
+            os._exit(exit_code)  # the driver sees the end, and ends the rest of the group
+        else:  # there is no driver any more
+            os.killpg(0, signal.SIGKILL)
 
     def _heard(self, message: wire.Message) -> None:
         kind = message[0]
@@ -166,7 +173,8 @@ class WorkerLoop:
             status, value, error, seconds = await self._outcome(work)
             if os.getpid() != self._pid:
                 os._exit(0)  # a child that the task forked and let go astray
-            self._done.append((work.number, *_encoded(status, value, error), seconds))
+            parts = getattr(self._function, "result_parts", ())
+            self._done.append((work.number, *_encoded(status, value, error, parts), seconds))
             del self._tasks[work.number]
             self._schedule_turn()
         except BaseException as error:  # not the task's: our own, which it may have broken
@@ -228,25 +236,28 @@ class WorkerLoop:
     def _check_memory(self) -> None:
         limit = self._invitation.memory_limit_mb
         if limit is not None and (used := resident_mb()) > limit:
-            self._break_off(f"grew to {used} MB, past memory_limit_mb={limit}, and was ended")
+            words = f"grew to {used} MB, past memory_limit_mb={limit}, and was ended"
+            self._break_off(words, exit_code=wire.EXIT_OUT_OF_MEMORY)
 
     def _send(self, *message: object) -> None:
         try:
             with self._sending:
                 wire.send_message(self._sock, message)
-        except BaseException as error:  # the driver is gone, a task closed all files, no memory
+        except OSError:  # the driver is gone, or a task has closed all files
             if not self._stopped.is_set():
-                self._break_off(f"could not send its results: {error!r}")
+                self._break_off()
+        except BaseException as error:  # out of memory, most likely
+            self._break_off(f"could not send its results: {error!r}")
 
 
 def _encoded(
-    status: Status, value: Any, error: ErrorInfo | None
+    status: Status, value: Any, error: ErrorInfo | None, parts: tuple[str, ...]
 ) -> tuple[Status, pickling.Payload | None, ErrorInfo | None]:
     """The result as it travels; one that cannot travel is a failure."""
     if value is None and status != "success":
         return status, None, error
     try:
-        return status, pickling.encode(value, "result"), error
+        return status, pickling.encode(value, "result", parts), error
     except pickling.UnpicklableError as broken:
         return "failed", None, broken.as_data("its ")
     except BaseException as broken:
