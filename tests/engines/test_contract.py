@@ -79,7 +79,7 @@ def test_the_agent_travels_once_per_worker(killable, monkeypatch):
     monkeypatch.setattr(Member, "send", lambda self, *m: (sent.append(m[0]), send(self, *m)))
     responses = Runners.sync_run_task(tasks_of(range(300), EchoAgent()), killable.conf())
     assert all(response.success for response in responses.values())
-    assert sent.count("shared") == 2
+    assert 1 <= sent.count("shared") <= 2  # quick tasks may all go to the first that comes
 
 
 def test_more_agents_than_a_worker_keeps(engine):

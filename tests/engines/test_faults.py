@@ -261,7 +261,7 @@ def test_a_stranger_on_the_port_is_turned_away(killable):
 
     with open_engine(killable.conf(worker_num=1)) as engine:
         port = engine._switchboard._roster._port
-        strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
+        strangers = [socket.create_connection((engine.listen_host, port)) for _ in range(3)]
         strangers[0].sendall(os.urandom(500))
         strangers[1].sendall(b"x")
         outcomes = list(engine.run(give_value, [Item(i) for i in range(100)]))

@@ -95,7 +95,10 @@ class Invitation:
     worker: int
     tasks_per_worker: int
     memory_limit_mb: int | None = None
+    job_name: str = "aworld"
+    path: tuple[str, ...] = ()  # where the driver looks for modules
     owns_process: bool = True  # False: a thread among others, which must not end the process
+    socket_fd: int | None = None  # a connection that was made for the worker already
 
     def serve(self) -> None:
         """Works until the driver says goodbye or is gone."""
@@ -123,6 +126,7 @@ class RuntimeEngine(ABC):
     """Runs an async function over items. Subclasses say how a worker is started."""
 
     listen_host = "127.0.0.1"  # where the driver waits for its workers
+    start_seconds = 60.0  # for a worker to connect
     can_reuse_process = False  # whether a worker can be a part of the driver's process
 
     def __init__(self, conf: RunConfig):

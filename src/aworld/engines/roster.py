@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from aworld.engines.base import Invitation, RuntimeEngine, Worker
 from aworld.engines.connection import Connection
 
 MOST_START_FAILURES = 3
-START_SECONDS = 60.0  # for a worker to connect
+WAITING_SECONDS = 20.0  # after which the user is told that a worker has not come yet
 ARRIVAL_SECONDS = 0.5  # how long a share of the work is kept for a worker that is being started
 DRAIN_SECONDS = 0.3  # for the last words of a worker that has ended
 FAREWELL_SECONDS = 1.0
@@ -47,6 +48,8 @@ class Member:
     def kill(self) -> None:
         self.dying = True
         self.worker.kill()
+        if self.connection is not None:
+            self.connection.abort()  # a worker of a cluster is ended by this
 
 
 class Listener(Protocol):
@@ -119,18 +122,25 @@ class Roster:
             worker=number,
             tasks_per_worker=conf.tasks_per_worker,
             memory_limit_mb=conf.memory_limit_mb,
+            job_name=conf.job_name,
+            path=tuple(entry for entry in sys.path if isinstance(entry, str)),
         )
         worker = self._engine.start_worker(invitation)
         member = Member(number, self._loop.time(), worker, self._loop.create_future())
         self._members[number] = member
         name = f"aworld-worker-{number}"
         threading.Thread(target=self._await_exit, args=(member,), name=name, daemon=True).start()
-        self._loop.call_later(START_SECONDS, self._check_arrival, member)
+        self._loop.call_later(WAITING_SECONDS, self._say_who_is_missing, member)
+        self._loop.call_later(self._engine.start_seconds, self._check_arrival, member)
         self._loop.call_later(ARRIVAL_SECONDS, self._listener.look_again)
+
+    def _say_who_is_missing(self, member: Member) -> None:
+        if not member.joined and not member.gone.done():
+            log.warning("worker %d has not come yet: is there room for it?", member.number)
 
     def _check_arrival(self, member: Member) -> None:
         if not member.joined and not member.gone.done():
-            member.last_words = f"did not connect within {START_SECONDS:g} s"
+            member.last_words = f"did not connect within {self._engine.start_seconds:g} s"
             member.worker.kill()
 
     def _on_joined(self, connection: Connection) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -56,9 +57,13 @@ class WorkerLoop:
         """Works until the driver says goodbye or is gone."""
         invitation = self._invitation
         self._pid = os.getpid()
-        self._sock = wire.connect(
-            invitation.host, invitation.port, invitation.key, invitation.worker
-        )
+        if invitation.socket_fd is None:
+            self._sock = wire.connect(
+                invitation.host, invitation.port, invitation.key, invitation.worker
+            )
+        else:
+            self._sock = socket.socket(fileno=invitation.socket_fd)
+            self._sock.set_inheritable(False)
         self._loop = asyncio.new_event_loop()
         if invitation.owns_process:
             # A task may fork: its child must not speak to the driver.

@@ -1,4 +1,4 @@
-"""What a local worker process does first."""
+"""What a worker process does first."""
 
 from __future__ import annotations
 

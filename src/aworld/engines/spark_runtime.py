@@ -1,0 +1,126 @@
+"""The Spark engine: each worker stands in a job of one partition."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import sys
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+from aworld.config import RunConfig
+from aworld.engines.base import Invitation, RuntimeEngine, Worker
+from aworld.engines.warden import guard
+from aworld.errors import ConfigError
+
+try:
+    from pyspark import InheritableThread, SparkContext
+    from pyspark.sql import SparkSession
+except ModuleNotFoundError:
+    raise ConfigError("the 'spark' engine needs: pip install 'aworld[spark]'") from None
+
+TASK_FAILURES = 4  # as on a cluster: one failed try does not fail the job
+JOB_NUMBERS = itertools.count()
+
+
+class SparkRuntime(RuntimeEngine):
+    """Runs tasks on Spark: in this machine, or on the cluster of the environment or at `address`.
+
+    A session that is open already is used, and left open.
+    """
+
+    start_seconds = 600.0  # a cluster may have to grow first
+
+    def __init__(self, conf: RunConfig):
+        super().__init__(conf)
+        for key in conf.engine_options:
+            if not key.startswith("spark."):
+                raise ConfigError(
+                    f"engine option {key!r} is none of Spark's: they begin with spark."
+                )
+        self._is_ours = False
+        self._session: Any = None
+        self._groups: list[str] = []
+
+    def open(self) -> None:
+        if SparkContext._active_spark_context is not None:
+            if self.conf.engine_options:
+                given = ", ".join(sorted(self.conf.engine_options))
+                raise ConfigError(f"a Spark session is open already: too late for {given}")
+            self._session = SparkSession.builder.getOrCreate()
+        else:
+            self._session = self._new_session()
+            self._is_ours = True
+        self._context = self._session.sparkContext
+        if not self._context.master.startswith("local"):
+            self.listen_host = self._context.getConf().get("spark.driver.host", "127.0.0.1")
+
+    def _new_session(self) -> Any:
+        if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
+            raise ConfigError(
+                "the 'spark' engine needs Java 17 or later: apt-get install openjdk-17-jre-headless"
+            )
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = SparkSession.builder.appName(self.conf.job_name)
+        if self.conf.is_local:
+            builder = builder.master(f"local[{self.worker_num},{TASK_FAILURES}]")
+            for key in ("spark.driver.host", "spark.driver.bindAddress"):
+                builder = builder.config(key, "127.0.0.1")
+        elif self.conf.address:
+            builder = builder.master(self.conf.address)
+        quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        options = {**quiet, **self.conf.engine_options}
+        for key, value in options.items():
+            builder = builder.config(key, value)
+        in_main = threading.current_thread() is threading.main_thread()
+        handler = signal.getsignal(signal.SIGINT)
+        session = builder.getOrCreate()
+        if in_main:
+            signal.signal(signal.SIGINT, handler)  # Ctrl-C stays ours
+        return session
+
+    def start_worker(self, invitation: Invitation) -> Worker:
+        group = f"aworld-{os.getpid()}-{next(JOB_NUMBERS)}"
+        self._groups.append(group)
+        return SparkWorker(self._context, invitation, group)
+
+    def close(self) -> None:
+        if self._session is None:
+            return
+        if self._is_ours:
+            self._session.stop()
+        else:
+            for group in self._groups:
+                self._context.cancelJobGroup(group)
+
+
+class SparkWorker:
+    """One job. It ends when the driver closes the connection to the worker."""
+
+    def __init__(self, context: SparkContext, invitation: Invitation, group: str):
+        self._context = context
+        self._invitation = invitation
+        self._group = group
+        self._end: Future[str] = Future()
+        # a thread with a Java thread of its own: the job group holds for it alone
+        thread = InheritableThread(target=self._run, name=group)
+        thread.daemon = True
+        thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._context.setJobGroup(self._group, self._invitation.job_name, True)
+            job = self._context.parallelize([self._invitation], 1).map(guard)
+            self._end.set_result(job.collect()[0])
+        except BaseException as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            self._end.set_result(f"was lost with its job: {lines[0]}")
+
+    def wait(self) -> str:
+        return self._end.result()
+
+    def kill(self) -> None:
+        pass
