@@ -2,19 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 READY := $(VENV)/.ready
+READY_TO_TEST := $(VENV)/.ready-to-test
 
 .PHONY: help setup demo test check bench format clean
 
 help:
 	@echo "make demo    200 parallel tasks on this machine, with live progress"
-	@echo "make test    all tests"
+	@echo "make test    all tests: on processes, on Ray and on Spark"
 	@echo "make check   ruff, pyright, import-linter"
 	@echo "make bench   how fast the engines are, side by side with Python's own pools"
 	@echo "make format  let ruff format the code"
 	@echo "make clean   remove what these commands made"
 
-setup: $(READY)
+setup: $(READY_TO_TEST)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" \
@@ -22,26 +24,32 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import venv, ensurepip" 2>/dev/null \
 		|| { echo "Python's venv is missing: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable '.[dev]'
+	$(PIP) --editable .
 	@touch $(READY)
+
+$(READY_TO_TEST): $(READY)
+	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; } \
+		|| { echo "Spark needs Java 17: apt-get install openjdk-17-jre-headless"; exit 1; }
+	$(PIP) --editable '.[dev,ray,spark]'
+	@touch $(READY_TO_TEST)
 
 demo: $(READY)
 	$(BIN)/python examples/01_parallel_tasks.py
 
-test: $(READY)
+test: $(READY_TO_TEST)
 	$(BIN)/python -m pytest
 
-check: $(READY)
+check: $(READY_TO_TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(READY)
+bench: $(READY_TO_TEST)
 	$(BIN)/python benchmarks/engines.py
 
-format: $(READY)
+format: $(READY_TO_TEST)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -22,8 +22,16 @@ from aworld.engines import open_engine
 def test_an_unknown_key_is_refused_with_the_nearest_known_one():
     with pytest.raises(ConfigError, match=r"'worker_nmu'; did you mean 'worker_num'\?"):
         RunConfig(worker_nmu=2)
-    with pytest.raises(ConfigError, match=r"no RunConfig setting named 'zzz' \(known: cls, "):
+    with pytest.raises(ConfigError, match=r"no RunConfig setting named 'zzz' \(known: address, "):
         RunConfig(zzz=1)
+
+
+def test_an_address_and_an_embedded_cluster_exclude_each_other():
+    with pytest.raises(ConfigError, match="exclude each other"):
+        RunConfig(engine_name="ray", in_local=True, address="auto")
+    assert RunConfig().is_local
+    assert not RunConfig(address="auto").is_local
+    assert not RunConfig(in_local=False).is_local
 
 
 def test_a_config_cannot_be_changed():
@@ -55,6 +63,9 @@ def test_a_config_cannot_be_changed():
         ("job_name", "\ud800"),
         ("sequence_dependent", "yes"),
         ("in_local", 1),
+        ("address", ""),
+        ("address", 3),
+        ("engine_options", "x"),
         ("reuse_process", None),
         ("cls", 3),
         ("engine_name", None),
@@ -70,12 +81,6 @@ def test_an_unknown_engine_is_refused_with_the_known_ones():
         Runners.sync_run_task([], RunConfig(engine_name="locl"))
     with pytest.raises(ConfigError, match=r"no engine named 'k8s' \(known: local"):
         Runners.sync_run_task([], RunConfig(engine_name="k8s"))
-
-
-@pytest.mark.parametrize("name", [EngineName.RAY, EngineName.SPARK])
-def test_an_engine_that_is_yet_to_come_says_so(name):
-    with pytest.raises(ConfigError, match=f"the {name.value} engine is not in this version yet"):
-        open_engine(RunConfig(engine_name=name))
 
 
 @pytest.mark.parametrize("cls", [LocalRuntime, "aworld.LocalRuntime", "aworld:LocalRuntime"])
@@ -102,6 +107,7 @@ def test_a_cls_that_is_no_engine_is_refused(cls, message):
     ("settings", "message"),
     [
         ({"in_local": False}, "always local"),
+        ({"address": "auto"}, "always local"),
         ({"worker_num": 0, "memory_limit_mb": 100}, "memory_limit_mb needs worker processes"),
         ({"reuse_process": True, "memory_limit_mb": 100}, "memory_limit_mb needs"),
     ],

@@ -44,7 +44,8 @@ def open_ray() -> None:
     import ray
 
     if not ray.is_initialized():
-        ray.init("local", num_cpus=8, include_dashboard=False, log_to_driver=False)
+        here = {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
+        ray.init("local", num_cpus=8, log_to_driver=False, **here)
 
 
 def open_spark() -> None:
@@ -84,12 +85,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(fixture, engines.values(), ids=engines.keys())
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Clusters last: once one is open, this process has threads and files that are not ours."""
+    items.sort(key=opens_a_cluster)
+
+
+def opens_a_cluster(item: pytest.Item) -> bool:
+    return any(word in item.nodeid for word in ("ray", "spark", "same_everywhere", "clusters"))
+
+
 @pytest.fixture(autouse=True)
 def no_leftovers(request):
     """After every test: no worker process and no open file or socket of ours is left."""
     before = open_files()
     yield
-    if any(name in request.node.name for name in ("ray", "spark")):  # they open more as they go
+    if opens_a_cluster(request.node):
         before = sys.maxsize
     deadline = time.monotonic() + 3
     while time.monotonic() < deadline:

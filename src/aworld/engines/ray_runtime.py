@@ -79,7 +79,9 @@ class RayRuntime(RuntimeEngine):
         else:
             self._is_ours = True
             ray.init(self.conf.address or "auto", **{"logging_level": logging.WARNING, **init})
-        self.listen_host = ray.util.get_node_ip_address()
+        here = ray.util.get_node_ip_address()
+        if {node["NodeManagerAddress"] for node in ray.nodes()} != {here}:
+            self.listen_host = here  # other machines must reach it
         options = {k: v for k, v in self.conf.engine_options.items() if k in ACTOR_OPTIONS}
         self._stand = ray.remote(Stand).options(**{"num_cpus": 1, "max_restarts": 0, **options})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -123,7 +124,7 @@ class Roster:
             tasks_per_worker=conf.tasks_per_worker,
             memory_limit_mb=conf.memory_limit_mb,
             job_name=conf.job_name,
-            path=tuple(entry for entry in sys.path if isinstance(entry, str)),
+            path=tuple(os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)),
         )
         worker = self._engine.start_worker(invitation)
         member = Member(number, self._loop.time(), worker, self._loop.create_future())

@@ -43,7 +43,7 @@ class SparkRuntime(RuntimeEngine):
                 )
         self._is_ours = False
         self._session: Any = None
-        self._groups: list[str] = []
+        self._workers: list[SparkWorker] = []
 
     def open(self) -> None:
         if SparkContext._active_spark_context is not None:
@@ -84,8 +84,9 @@ class SparkRuntime(RuntimeEngine):
 
     def start_worker(self, invitation: Invitation) -> Worker:
         group = f"aworld-{os.getpid()}-{next(JOB_NUMBERS)}"
-        self._groups.append(group)
-        return SparkWorker(self._context, invitation, group)
+        worker = SparkWorker(self._context, invitation, group)
+        self._workers = [*(w for w in self._workers if w.is_running), worker]
+        return worker
 
     def close(self) -> None:
         if self._session is None:
@@ -93,8 +94,8 @@ class SparkRuntime(RuntimeEngine):
         if self._is_ours:
             self._session.stop()
         else:
-            for group in self._groups:
-                self._context.cancelJobGroup(group)
+            for worker in self._workers:
+                worker.cancel()
 
 
 class SparkWorker:
@@ -124,3 +125,11 @@ class SparkWorker:
 
     def kill(self) -> None:
         pass
+
+    @property
+    def is_running(self) -> bool:
+        return not self._end.done()
+
+    def cancel(self) -> None:
+        if self.is_running:
+            self._context.cancelJobGroup(self._group)
