@@ -161,6 +161,8 @@ class WorkerLoop:
         process, the driver knows that it had started.
         """
         self._turn_scheduled = False
+        if self._stopped.is_set():
+            return
         started: list[int] = []
         while len(self._tasks) < self._slots and self._queue:
             try:
