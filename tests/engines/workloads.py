@@ -9,6 +9,7 @@ import random
 import re
 import threading
 import time
+from collections import Counter
 
 from aworld import ActionModel, Observation, Task
 
@@ -17,6 +18,11 @@ def tasks_of(values, agent=None, **options):
     """One task for each value, with the ids t0, t1, ..."""
     agent = agent or echo
     return [Task(input=v, agent=agent, id=f"t{i}", **options) for i, v in enumerate(values)]
+
+
+def statuses(responses):
+    """How many ended how."""
+    return Counter(response.status for response in responses.values())
 
 
 async def give_value(value, call):
