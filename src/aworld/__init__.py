@@ -13,13 +13,9 @@ if TYPE_CHECKING:
     from aworld.core.trajectory import Trajectory
     from aworld.engines.base import RuntimeEngine
     from aworld.engines.local_runtime import LocalRuntime
-    from aworld.errors import (
-        AWorldError,
-        ConfigError,
-        EngineError,
-        InputError,
-        RunError,
-    )
+    from aworld.errors import AWorldError, ConfigError, EngineError, InputError, RunError, TaskError
+    from aworld.executor import DistributedExecutor
+    from aworld.node_executor import RemoteNodeExecutor
     from aworld.runner import Runners
     from aworld.stream import TaskStream
     from aworld.utils.run_util import exec_tasks
@@ -31,6 +27,7 @@ _HOMES = {
     "AWorldError": "aworld.errors",
     "ActionModel": "aworld.core.action",
     "ConfigError": "aworld.errors",
+    "DistributedExecutor": "aworld.executor",
     "EchoAgent": "aworld.agents.echo",
     "EngineError": "aworld.errors",
     "EngineName": "aworld.config",
@@ -38,11 +35,13 @@ _HOMES = {
     "InputError": "aworld.errors",
     "LocalRuntime": "aworld.engines.local_runtime",
     "Observation": "aworld.core.action",
+    "RemoteNodeExecutor": "aworld.node_executor",
     "RunConfig": "aworld.config",
     "RunError": "aworld.errors",
     "Runners": "aworld.runner",
     "RuntimeEngine": "aworld.engines.base",
     "Task": "aworld.core.task",
+    "TaskError": "aworld.errors",
     "TaskResponse": "aworld.core.task",
     "TaskStream": "aworld.stream",
     "Trajectory": "aworld.core.trajectory",
@@ -53,6 +52,7 @@ __all__ = [
     "AWorldError",
     "ActionModel",
     "ConfigError",
+    "DistributedExecutor",
     "EchoAgent",
     "EngineError",
     "EngineName",
@@ -60,11 +60,13 @@ __all__ = [
     "InputError",
     "LocalRuntime",
     "Observation",
+    "RemoteNodeExecutor",
     "RunConfig",
     "RunError",
     "Runners",
     "RuntimeEngine",
     "Task",
+    "TaskError",
     "TaskResponse",
     "TaskStream",
     "Trajectory",

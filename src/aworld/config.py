@@ -39,7 +39,7 @@ class RunConfig(KnownKeysOnly):
     sequence_dependent  run the tasks one after another; each sees the answer of the one before
     in_local            for Ray and Spark: True for an embedded cluster on this machine, False for
                         that of the environment; None: embedded, unless there is an address
-    address             of a cluster: 'auto' or 'host:port' (Ray), a master URL (Spark)
+    address             of a cluster: 'auto', 'host:port', 'ray://...' (Ray), a master URL (Spark)
     engine_options      passed on to Ray's actors and ray.init, or to Spark's configuration
     reuse_process       run in this process, to debug: breakpoints work, nothing can be killed
     cls                 an engine of your own: a RuntimeEngine class or its dotted path

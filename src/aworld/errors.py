@@ -2,6 +2,7 @@
 
     AWorldError
     ├── ConfigError     what was asked for cannot run; nothing has been started
+    ├── TaskError       raised by a future of an executor whose call could not end
     └── RunError        a run could not go on
         ├── InputError      the tasks broke off or went wrong half-way through an iterable
         └── EngineError     the engine could not start its workers, or lost the means to
@@ -10,7 +11,7 @@ A `RunError` carries `responses`: what is known of every task that the run had t
 nothing is lost with the error. So do the `KeyboardInterrupt` that comes out of a run after Ctrl-C
 and the `asyncio.CancelledError` that comes out of an awaited run which was cancelled.
 
-Whatever goes wrong *inside* a task is never raised: it comes back as data on its response.
+Whatever goes wrong *inside* a task is never raised by a run: it comes back as data on its response.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aworld.core.failure import ErrorInfo, Status
     from aworld.core.task import TaskResponse
 
 
@@ -29,6 +31,18 @@ class AWorldError(Exception):
 
 class ConfigError(AWorldError):
     """What was asked for cannot run. The message says what to do; nothing has been started."""
+
+
+class TaskError(AWorldError):
+    """A call of an executor took its worker down, or its exception or result could not travel."""
+
+    def __init__(self, error: ErrorInfo, status: Status = "failed"):
+        super().__init__(error, status)
+        self.error = error
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"{self.error.kind}: {self.error.message}"
 
 
 class RunError(AWorldError):

@@ -70,16 +70,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engine", action="append", default=[], help="dotted path of an engine to test instead"
     )
+    parser.addoption("--unkillable", action="store_true", help="its workers are no processes")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """`engine`: all of them. `killable`: those whose workers are processes that can be killed."""
-    own = {
-        path: EngineUnderTest(path, {"cls": path}) for path in metafunc.config.getoption("--engine")
-    }
+    paths = metafunc.config.getoption("--engine")
+    own = {path: EngineUnderTest(path, {"cls": path}) for path in paths}
+    own_killable = {} if metafunc.config.getoption("--unkillable") else own
     for fixture, engines in (
         ("engine", own or {**IN_PROCESSES, **IN_THREADS}),
-        ("killable", own or IN_PROCESSES),
+        ("killable", own_killable if own else IN_PROCESSES),
     ):
         if fixture in metafunc.fixturenames:
             metafunc.parametrize(fixture, engines.values(), ids=engines.keys())

@@ -107,7 +107,6 @@ def test_missing_java_is_named_in_one_line(tmp_path):
         ({"engine_name": "spark", "engine_options": {"memory": 1}}, "none of Spark's"),
         ({"engine_name": "local", "engine_options": {"num_cpus": 1}}, "no engine_options"),
         ({"engine_name": "local", "address": "auto"}, "always local"),
-        ({"engine_name": "ray", "address": "ray://x:10001"}, "run it on a machine of the cluster"),
         ({"engine_name": "ray", "worker_num": 0}, "cannot run in this process"),
         ({"engine_name": "spark", "reuse_process": True}, "cannot run in this process"),
     ],
@@ -125,6 +124,15 @@ def test_options_that_come_too_late_are_refused():
         conf = IN_PROCESSES[name].conf(engine_options=options)
         with pytest.raises(ConfigError, match="too late for"):
             Runners.sync_run(1, workloads.echo, conf)
+
+
+@pytest.mark.parametrize(
+    ("name", "address"), [("ray", "127.0.0.1:1"), ("ray", "ray://x:1"), ("spark", "spark://x:1")]
+)
+def test_an_address_that_comes_too_late_is_refused(name, address):
+    conf = IN_PROCESSES[name].conf(address=address)
+    with pytest.raises(ConfigError, match=f"already.*not (to|at) {address}"):
+        Runners.sync_run(1, workloads.echo, conf)
 
 
 def test_ray_actor_options_reach_the_actor():

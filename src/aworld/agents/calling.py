@@ -63,10 +63,10 @@ async def call_agent(
     """What the agent does about the observation."""
     policy = policy_of(agent)
     if policy is None:
-        result = await _call(agent, observation.content)
+        result = await call_function(agent, observation.content)
         is_action = isinstance(result, ActionModel)
         return [result] if is_action else [ActionModel(policy_info=result)]
-    actions = await _call(policy, observation, info)
+    actions = await call_function(policy, observation, info)
     if isinstance(actions, ActionModel):
         return [actions]
     if isinstance(actions, list) and all(isinstance(a, ActionModel) for a in actions):
@@ -75,7 +75,8 @@ async def call_agent(
     raise TypeError(f"{name} must return a list of ActionModel, got {type(actions).__name__}")
 
 
-async def _call(function: Callable[..., Any], *args: Any) -> Any:
+async def call_function(function: Callable[..., Any], *args: Any) -> Any:
+    """Awaits an async function; runs any other in a thread."""
     if _is_async(function):
         return await function(*args)
     result = await in_thread(function, *args)

@@ -50,6 +50,7 @@ class SparkRuntime(RuntimeEngine):
             if self.conf.engine_options:
                 given = ", ".join(sorted(self.conf.engine_options))
                 raise ConfigError(f"a Spark session is open already: too late for {given}")
+            self._check_address(SparkContext._active_spark_context.master)
             self._session = SparkSession.builder.getOrCreate()
         else:
             self._session = self._new_session()
@@ -57,6 +58,13 @@ class SparkRuntime(RuntimeEngine):
         self._context = self._session.sparkContext
         if not self._context.master.startswith("local"):
             self.listen_host = self._context.getConf().get("spark.driver.host", "127.0.0.1")
+
+    def _check_address(self, master: str) -> None:
+        if self.conf.address not in (None, master):
+            raise ConfigError(
+                f"a Spark session is open already, at {master}, not at {self.conf.address}: leave "
+                "out the address, or stop the session first"
+            )
 
     def _new_session(self) -> Any:
         if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:

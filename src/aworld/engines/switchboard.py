@@ -46,7 +46,7 @@ class Run:
     dispatcher: Dispatcher
     outcomes: OutcomeStream
     feeder: Feeder = field(init=False)
-    error: BaseException | None = None
+    error: EngineError | None = None
 
     def buffered(self) -> tuple[int, int]:
         """How many items and bytes the driver holds for this run."""
@@ -56,7 +56,7 @@ class Run:
     def verdict(self) -> tuple[Status, ErrorInfo]:
         """What is said of tasks that were under way when the run was broken off."""
         if self.error is not None:
-            return "crashed", ErrorInfo("WorkerDied", str(self.error))
+            return "crashed", ErrorInfo(type(self.error).__name__, str(self.error))
         return "cancelled", ErrorInfo("Cancelled", "the run was cancelled before this task ended")
 
 
