@@ -26,7 +26,7 @@ def package(tmp_path):
     info = tmp_path / "my_package-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[" + re.sub('["]', "", entry_points))
+    (info / "entry_points.txt").write_text("[" + entry_points.replace('"', ""))
     return tmp_path
 
 

@@ -3,9 +3,13 @@
     AWorldError
     ├── ConfigError     what was asked for cannot run; nothing has been started
     ├── TaskError       raised by a future of an executor whose call could not end
+    ├── ModelError      a model did not answer
+    ├── TruncatedError  an agent was stopped by its max_steps or max_tokens before it had an answer
+    ├── BudgetError     nothing more may be spent: the run's max_tokens or max_cost is reached
     └── RunError        a run could not go on
         ├── InputError      the tasks broke off or went wrong half-way through an iterable
-        └── EngineError     the engine could not start its workers, or lost the means to
+        ├── EngineError     the engine could not start its workers, or lost the means to
+        └── AccessError     a model server refuses the key, or does not know the model
 
 A `RunError` carries `responses`: what is known of every task that the run had taken up, so that
 nothing is lost with the error. So do the `KeyboardInterrupt` that comes out of a run after Ctrl-C
@@ -45,6 +49,39 @@ class TaskError(AWorldError):
         return f"{self.error.kind}: {self.error.message}"
 
 
+class ModelError(AWorldError):
+    """A model did not answer. `may_pass` says whether it is worth asking again."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        may_pass: bool = False,
+        retry_after: float | None = None,
+        unreachable: bool = False,
+        refused: bool = False,
+    ):
+        super().__init__(message)
+        self.status = status  # of the HTTP response, where there was one
+        self.may_pass = may_pass
+        self.retry_after = retry_after  # seconds that the server asks to wait
+        self.unreachable = unreachable
+        self.refused = refused  # the key or the model: no other call will do better
+
+
+class TruncatedError(AWorldError):
+    """An agent was stopped by a limit of its own. `answer` is what there was until then."""
+
+    def __init__(self, message: str, answer: object = None):
+        super().__init__(message)
+        self.answer = answer
+
+
+class BudgetError(AWorldError):
+    """Nothing more may be spent in this run."""
+
+
 class RunError(AWorldError):
     """A run could not go on. `responses` holds what is known of the tasks it had taken up."""
 
@@ -57,6 +94,10 @@ class InputError(RunError):
 
 class EngineError(RunError):
     """The engine could not start its workers."""
+
+
+class AccessError(RunError):
+    """A model server refuses the key, or does not know the model."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from aworld.calls import EngineLostError, cancel
 from aworld.config import EngineName, RunConfig
 from aworld.errors import ConfigError, EngineError
-from aworld.executor import DistributedExecutor, as_result, cancel
+from aworld.executor import DistributedExecutor, as_result
 
 if TYPE_CHECKING:
     from aworld.engines.ray_runtime import Node
@@ -31,6 +32,15 @@ class _Place:
     load: int = 0  # calls in flight
 
 
+class _NodeCall(NamedTuple):
+    """A call, wherever it is run."""
+
+    result: Future[Any]
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
 class RemoteNodeExecutor:
     """Runs each call on the node with the least in flight.
 
@@ -43,15 +53,26 @@ class RemoteNodeExecutor:
     def __init__(self, nodes: Iterable[str] | None = None, run_conf: RunConfig | None = None):
         from aworld.engines import ray_runtime
 
-        conf = run_conf or RunConfig(engine_name=EngineName.RAY, in_local=False)
-        if conf.engine_name != EngineName.RAY or conf.cls is not None:
-            raise ConfigError("nodes are those of a Ray cluster: set engine_name=EngineName.RAY")
-        if isinstance(nodes, str):
-            raise ConfigError(f"nodes must be a list of names, got the str {nodes!r}")
-        self._lock = threading.RLock()
+        conf = run_conf or RunConfig(engine_name=EngineName.RAY)
+        if not isinstance(conf, RunConfig):
+            raise ConfigError(f"run_conf must be a RunConfig, got {conf!r:.80}")
+        if conf.engine_name != EngineName.RAY or conf.cls is not None or conf.in_local:
+            raise ConfigError(
+                "nodes are those of a Ray cluster: set engine_name=EngineName.RAY, not in_local"
+            )
+        conf = replace(conf, in_local=False)
+        if nodes is not None and (isinstance(nodes, str) or not isinstance(nodes, Iterable)):
+            raise ConfigError(f"nodes must be a list of names, got {nodes!r:.80}")
+        if "scheduling_strategy" in conf.engine_options:
+            raise ConfigError("each node's workers stay on it: leave out scheduling_strategy")
+        ray_runtime.RayRuntime(conf)  # refuses what Ray does not have
+        self._changed = threading.Condition(threading.RLock())
+        self._closed = False
+        self._unfinished: set[Future[Any]] = set()
         self._futures: dict[str, Future[Any]] = {}
         self._places: dict[str, _Place] = {}  # by the name that the user has for it
-        self._is_ours = ray_runtime.connect(conf, 1)
+        ray_runtime.connect(conf, 1)
+        self._is_connected = True
         try:
             for name, node in _chosen(nodes, ray_runtime.living_nodes()).items():
                 self._places[name] = _Place(node, _executor_on(node, conf))
@@ -62,13 +83,13 @@ class RemoteNodeExecutor:
     @property
     def nodes(self) -> list[str]:
         """Those that are in use: the dead are taken out."""
-        with self._lock:
+        with self._changed:
             return list(self._places)
 
     @property
     def node_load(self) -> dict[str, int]:
         """How many calls are in flight on each node."""
-        with self._lock:
+        with self._changed:
             return {name: place.load for name, place in self._places.items()}
 
     async def submit_to_least_loaded(
@@ -77,7 +98,7 @@ class RemoteNodeExecutor:
         """Starts a call, and returns the id under which its result will be found."""
         task_id = uuid.uuid4().hex
         result: Future[Any] = Future()
-        self._send(partial(task_fn, *args, **kwargs), result)
+        self._send(_NodeCall(result, task_fn, args, kwargs))
         self._futures[task_id] = result
         return task_id
 
@@ -87,94 +108,121 @@ class RemoteNodeExecutor:
             raise ConfigError(f"no call {task_id!r} is under way, or its result was given already")
         future = self._futures[task_id]
         try:
-            return await asyncio.wrap_future(future)
+            # who gives up waiting does not give up the call
+            return await asyncio.shield(asyncio.wrap_future(future))
         finally:
             if future.done():
                 self._futures.pop(task_id, None)
 
     def collect_results(self) -> dict[str, dict[str, Any]]:
         """What has finished, each once: {id: {"success": ..., "result" or "error": ...}}."""
-        done = [task_id for task_id, future in list(self._futures.items()) if future.done()]
-        return {task_id: as_result(self._futures.pop(task_id)) for task_id in done}
+        results = {}
+        for task_id, future in list(self._futures.items()):
+            if future.done() and self._futures.pop(task_id, None) is not None:
+                results[task_id] = as_result(future)
+        return results
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Takes no more calls; the workers go when the last one has ended."""
-        with self._lock:
+        with self._changed:
+            self._closed = True
+            places = list(self._places.values())
+        if cancel_futures:
+            for place in places:
+                place.executor.shutdown(wait=False, cancel_futures=True)
+        if not wait:
+            threading.Thread(target=self._finish, name="aworld-nodes", daemon=True).start()
+        else:
+            self._finish()
+
+    def stop(self) -> None:
+        """Cancels all that has not ended, even where it runs, and ends the workers."""
+        with self._changed:
+            self._closed = True
             places = list(self._places.values())
         for place in places:
-            place.executor.shutdown(wait=False, cancel_futures=cancel_futures)
-        if not wait and places:
-            return
+            place.executor.stop()
+        self._finish()
+
+    def _finish(self) -> None:
+        """Not before all calls have ended: those of a node that dies go to another one."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._unfinished)
+            places = list(self._places.values())
+            is_connected, self._is_connected = self._is_connected, False
         for place in places:
             place.executor.shutdown()
-        if self._is_ours:
+        if is_connected:
             from aworld.engines import ray_runtime
 
-            self._is_ours = False
             ray_runtime.disconnect()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        self.shutdown()
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        self._leave(exc_type)
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *exc_info: object) -> None:
-        await asyncio.to_thread(self.shutdown)
+    async def __aexit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        await asyncio.to_thread(self._leave, exc_type)
+
+    def _leave(self, exc_type: type[BaseException] | None) -> None:
+        if exc_type in (KeyboardInterrupt, asyncio.CancelledError):
+            self.stop()
+        else:
+            self.shutdown()
 
     # -- how a call finds its node ----------------------------------------------------------------
 
-    def _send(self, function: Callable[[], Any], result: Future[Any]) -> None:
-        with self._lock:
-            if not self._places:
-                raise EngineError("no node is left to run on")
-            name = min(self._places, key=lambda name: self._places[name].load)
-            place = self._places[name]
+    def _send(self, call: _NodeCall, reason: Exception | None = None) -> None:
+        """`reason` is why it is sent again."""
+        with self._changed:
+            if self._closed and reason is None:
+                raise RuntimeError("the executor was shut down: it takes no more calls")
+            while self._places:
+                name = min(self._places, key=lambda name: self._places[name].load)
+                place = self._places[name]
+                try:
+                    future = place.executor.submit(call.function, *call.args, **call.kwargs)
+                    break
+                except EngineLostError as error:  # its node has died meanwhile
+                    self._take_out(name, place, error)
+                    reason = error
+            else:
+                raise EngineError(f"no node is left to run on; the last one: {reason}")
             place.load += 1
-            try:
-                future = place.executor.submit(function)
-            except EngineError:  # its node has died meanwhile
-                place.load -= 1
-                self._take_out(name, place)
-                return self._send(function, result)
-            except BaseException:
-                place.load -= 1
-                raise
-        future.add_done_callback(partial(self._ended, name, place, function, result))
+            self._unfinished.add(call.result)
+        future.add_done_callback(partial(self._ended, name, place, call))
 
-    def _ended(
-        self,
-        name: str,
-        place: _Place,
-        function: Callable[[], Any],
-        result: Future[Any],
-        future: Future[Any],
-    ) -> None:
-        with self._lock:
+    def _ended(self, name: str, place: _Place, call: _NodeCall, future: Future[Any]) -> None:
+        with self._changed:
             place.load -= 1
         error = None if future.cancelled() else future.exception()
-        if future.cancelled():
-            cancel(result)
-        elif error is None:
-            result.set_result(future.result())
-        elif not isinstance(error, EngineError):
-            result.set_exception(error)
-        else:
-            self._take_out(name, place)
+        if isinstance(error, EngineLostError):
+            self._take_out(name, place, error)
             try:
-                self._send(function, result)
-            except BaseException as reason:
-                result.set_exception(reason)
+                return self._send(call, error)
+            except Exception as reason:
+                error = reason
+        with self._changed:
+            self._unfinished.discard(call.result)
+            self._changed.notify_all()
+        if future.cancelled():
+            cancel(call.result)
+        elif error is not None:
+            call.result.set_exception(error)
+        else:
+            call.result.set_result(future.result())
 
-    def _take_out(self, name: str, place: _Place) -> None:
-        with self._lock:
+    def _take_out(self, name: str, place: _Place, error: Exception) -> None:
+        with self._changed:
             if self._places.get(name) is place:
                 del self._places[name]
                 others = ", ".join(self._places) or "nobody"
-                log.warning("node %s is lost: its calls go to %s", name, others)
+                log.warning("node %s is lost (%s): its calls go to %s", name, error, others)
 
 
 def _executor_on(node: Node, conf: RunConfig) -> DistributedExecutor:
@@ -188,14 +236,15 @@ def _executor_on(node: Node, conf: RunConfig) -> DistributedExecutor:
         )
     workers = max(1, node.cpus) if conf.worker_num is None else conf.worker_num
     options = {**options, **ray_runtime.only_on(node)}
-    return DistributedExecutor(
-        workers, run_conf=replace(conf, worker_num=workers, engine_options=options)
-    )
+    return DistributedExecutor(run_conf=replace(conf, worker_num=workers, engine_options=options))
 
 
 def _chosen(names: Iterable[str] | None, living: list[Node]) -> dict[str, Node]:
     if names is None:
-        return {node.address: node for node in living}
+        addresses = [node.address for node in living]
+        return {
+            node.address if addresses.count(node.address) == 1 else node.id: node for node in living
+        }
     chosen: dict[str, Node] = {}
     for name in names:
         found = [node for node in living if node.is_called(name)]

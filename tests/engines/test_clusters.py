@@ -44,6 +44,13 @@ from collections import Counter
 import psutil
 from aworld import *
 from workloads import wait
+
+def is_executor(process):
+    try:
+        return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
+    except psutil.Error:  # it has just ended
+        return False
+
 conf = RunConfig(
     engine_name="spark", address="local-cluster[2,1,1024]", worker_num=2, tasks_per_worker=4
 )
@@ -52,11 +59,7 @@ seen = Counter()
 for response in Runners.stream_tasks(tasks, conf):
     seen[response.id, response.status] += 1
     if sum(seen.values()) == 100:
-        executors = [
-            process
-            for process in psutil.Process().children(recursive=True)
-            if "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
-        ]
+        executors = list(filter(is_executor, psutil.Process().children(recursive=True)))
         assert len(executors) == 2, executors
         executors[0].kill()
 assert seen == Counter((str(i), "success") for i in range(500)), seen
@@ -90,6 +93,9 @@ async def where(number):
 def no():
     raise LookupError("no such thing")
 
+def raise_engine_error():
+    raise EngineError("mine")
+
 async def main():
     async with RemoteNodeExecutor(["127.0.0.2", "127.0.0.3", "127.0.0.4"]) as executor:
         ids = [await executor.submit_to_least_loaded(where, n) for n in range(300)]
@@ -100,6 +106,17 @@ async def main():
         assert [number for number, _ in first + rest] == list(range(300))
         assert len({place for _, place in first}) == 3
         assert executor.node_load == {"127.0.0.2": 0, "127.0.0.4": 0}
+        slow = await executor.submit_to_least_loaded(where, 7)
+        try:
+            await asyncio.wait_for(executor.result(slow), 0.01)
+        except TimeoutError:
+            assert (await executor.result(slow))[0] == 7  # only the wait was given up
+        mine = await executor.submit_to_least_loaded(raise_engine_error)
+        try:
+            await executor.result(mine)
+        except EngineError as error:
+            assert str(error) == "mine"
+        assert len(executor.node_load) == 2  # that was no fault of a node's
         bad = await executor.submit_to_least_loaded(no)
         while not (results := executor.collect_results()):
             await asyncio.sleep(0.01)
@@ -113,9 +130,9 @@ cluster.shutdown()
 """
 
 
-def run_script(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_script(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         cwd=HERE,
         capture_output=True,
         text=True,
@@ -137,12 +154,49 @@ def test_calls_go_to_the_node_with_the_least_to_do_and_survive_its_death():
     assert "all 300 came back once" in done.stdout, done.stderr[-3000:]
 
 
+TWO_AT_ONCE = """
+import sys, threading
+from aworld import *
+from workloads import wait
+
+def conf(workers):
+    return RunConfig(engine_name=sys.argv[1], worker_num=workers)
+
+done = []
+def run(workers):
+    tasks = [Task(input=0.1, agent=wait) for _ in range(30)]
+    done.append(sum(r.success for r in Runners.sync_run_task(tasks, conf(workers)).values()))
+
+threads = [threading.Thread(target=run, args=(workers,)) for workers in (1, 2, 1)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert done == [30, 30, 30], done
+first = DistributedExecutor(run_conf=conf(2))
+assert first.submit(abs, -1).result() == 1
+second = DistributedExecutor(run_conf=conf(1))
+assert second.submit(abs, -2).result() == 2
+first.shutdown()
+assert second.submit(abs, -3).result() == 3  # the cluster is closed by its last user
+second.shutdown()
+print("all came back")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ray", "spark"])
+def test_runs_beside_each_other_share_the_embedded_cluster(name):
+    done = run_script(TWO_AT_ONCE, name)
+    assert "all came back" in done.stdout, done.stderr[-3000:]
+
+
 OUTSIDE = """
-import os, sys
+import sys
 from collections import Counter
+import ray
 from aworld import *
 from workloads import die, echo, wait
-conf = RunConfig(engine_name="ray", address=sys.argv[1], worker_num=2, tasks_per_worker=20)
+address = sys.argv[1]
+conf = RunConfig(engine_name="ray", address=address, worker_num=2, tasks_per_worker=20)
 tasks = [
     *(Task(input=n, agent=echo, id=f"echo {n}") for n in range(500)),
     *(Task(input=0.2, agent=wait, id=f"wait {n}") for n in range(50)),
@@ -154,9 +208,10 @@ assert seen.pop(("poison", "crashed")) == 1
 assert seen == Counter((task.id, "success") for task in tasks[:-1]), seen
 with DistributedExecutor(run_conf=conf) as executor:
     assert executor.submit(abs, -1).result() == 1
+ray.init(address)
+while ray.available_resources().get("CPU") != 2:  # no actor of ours is left
+    pass
 try:
-    import ray
-    ray.init(sys.argv[1])
     Runners.sync_run(1, echo, RunConfig(engine_name="ray", address="ray://127.0.0.2:1"))
 except ConfigError as error:
     assert "already, not to ray://127.0.0.2:1" in str(error)
@@ -164,14 +219,22 @@ except ConfigError as error:
 """
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.2", 0)) as listener:
-        return listener.getsockname()[1]
+def free_ports() -> tuple[int, int]:
+    with socket.create_server(("", 0)) as one, socket.create_server(("", 0)) as other:
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+def is_listening(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.2", port)).close()
+        return True
+    except OSError:
+        return False
 
 
 @pytest.mark.slow
 def test_a_driver_outside_the_cluster_is_reached_through_ray_client():
-    port, client_port = free_port(), free_port()
+    port, client_port = free_ports()
     head = f"ray start --head --block --node-ip-address=127.0.0.2 --port={port} --num-cpus=2"
     head += f" --include-dashboard=false --ray-client-server-port={client_port}"
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid.uuid4().hex}
@@ -182,9 +245,10 @@ def test_a_driver_outside_the_cluster_is_reached_through_ray_client():
         stderr=subprocess.DEVNULL,
     )
     try:
-        done = run_script(
-            OUTSIDE.replace("sys.argv[1]", f"'ray://127.0.0.2:{client_port}'"), **token
-        )
+        deadline = time.monotonic() + 60
+        while not is_listening(client_port) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        done = run_script(OUTSIDE, f"ray://127.0.0.2:{client_port}", **token)
         assert "all came back once" in done.stdout, done.stderr[-3000:]
     finally:
         cluster.terminate()
@@ -195,8 +259,10 @@ DRIVER = """
 import sys
 from aworld import *
 from workloads import block
-conf = RunConfig(engine_name=sys.argv[1], job_name=sys.argv[2], worker_num=2, tasks_per_worker=2)
-Runners.sync_run_task([Task(input="|" + how, agent=block) for how in ("await", "gil") * 2], conf)
+name, job_name, folder = sys.argv[1:]
+conf = RunConfig(engine_name=name, job_name=job_name, worker_num=2, tasks_per_worker=1)
+tasks = [Task(input=f"{folder}/{how}|{how}", agent=block) for how in ("await", "gil")]
+Runners.sync_run_task(tasks, conf)
 """
 
 
@@ -212,10 +278,10 @@ def workers_of(job_name: str) -> list[psutil.Process]:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "sigkill"])
 @pytest.mark.parametrize("name", ["ray", "spark"])
-def test_a_driver_that_ends_leaves_no_worker_in_the_cluster(name, how):
+def test_a_driver_that_ends_leaves_no_worker_in_the_cluster(name, how, tmp_path):
     job_name = f"job-{uuid.uuid4().hex}"
     driver = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, name, job_name],
+        [sys.executable, "-c", DRIVER, name, job_name, tmp_path],
         cwd=HERE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -223,7 +289,7 @@ def test_a_driver_that_ends_leaves_no_worker_in_the_cluster(name, how):
     )
     try:
         deadline = time.monotonic() + 60
-        while len(workers_of(job_name)) < 2 and time.monotonic() < deadline:
+        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
         assert len(workers_of(job_name)) == 2
         driver.send_signal(how)

@@ -388,3 +388,35 @@ def test_a_second_reader_is_refused(engine):
             return await first
 
     assert asyncio.run(main())
+
+
+# -- news and announcements -----------------------------------------------------------------------
+
+
+async def tell_and_wait_for_the_answer(value, call):
+    call.tell({"from": value})
+    while call.announced is None:
+        await asyncio.sleep(0.01)
+    return call.announced
+
+
+def test_what_items_tell_is_heard_while_they_run_and_announcements_reach_every_worker(engine):
+    heard = []
+
+    def listen(index, news):
+        heard.append((index, news["from"]))
+        if len(heard) == 20:
+            outcomes.announce("all were heard")
+
+    with open_engine(engine.conf()) as opened:
+        outcomes = opened.run(
+            tell_and_wait_for_the_answer, [Item(i) for i in range(20)], on_news=listen
+        )
+        assert [outcome.value for outcome in outcomes] == ["all were heard"] * 20
+        assert sorted(heard) == [(i, i) for i in range(20)]
+        # the next run on the same workers knows nothing of it
+        outcomes = opened.run(
+            tell_and_wait_for_the_answer, [Item(i) for i in range(5)], on_news=lambda *_: None
+        )
+        outcomes.announce("second run")
+        assert [outcome.value for outcome in outcomes] == ["second run"] * 5

@@ -12,9 +12,16 @@ from concurrent.futures import CancelledError, as_completed, wait
 from operator import truediv
 
 import pytest
-from workloads import die
+from workloads import die, raise_by_kind
 
-from aworld import ConfigError, DistributedExecutor, RunConfig, TaskError
+from aworld import (
+    ConfigError,
+    DistributedExecutor,
+    EngineError,
+    RunConfig,
+    RuntimeEngine,
+    TaskError,
+)
 
 
 @pytest.fixture
@@ -35,15 +42,25 @@ def hold(path):
     return "released"
 
 
-class TwoReasonsError(Exception):
-    """One that pickle cannot rebuild."""
-
-    def __init__(self, first, second):
-        super().__init__(f"{first} and {second}")
+class MuteError(Exception):
+    def __str__(self):
+        raise ValueError("no words")
 
 
-def raise_two_reasons():
-    raise TwoReasonsError("this", "that")
+def raise_mute():
+    raise MuteError
+
+
+async def note_and_wait(path):
+    open(path, "w").close()
+    await asyncio.sleep(600)
+
+
+def until(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.01)
 
 
 # -- as an executor ------------------------------------------------------------------------------
@@ -80,8 +97,8 @@ def test_an_exception_comes_back_as_itself_and_says_where_it_was_raised(executor
 
 
 def test_an_exception_that_cannot_travel_comes_back_as_data(executor):
-    with pytest.raises(TaskError, match="TwoReasonsError: this and that") as caught:
-        executor.submit(raise_two_reasons).result()
+    with pytest.raises(TaskError, match="CannotBeRebuiltError: 7: seven") as caught:
+        executor.submit(raise_by_kind, "not rebuilt").result()
     assert caught.value.status == "failed"
 
 
@@ -97,6 +114,27 @@ def test_a_function_or_an_argument_that_cannot_be_pickled_is_named(executor):
         executor.submit(lambda: lock).result()
     with pytest.raises(TaskError, match=r"its args.* cannot be pickled"):
         executor.submit(abs, lock).result()
+
+
+class BadNotesError(Exception):
+    def __init__(self):
+        super().__init__()
+        self.__notes__ = ("a tuple",)
+
+
+def raise_bad_notes():
+    raise BadNotesError
+
+
+def end_the_thread(future):
+    raise SystemExit(3)
+
+
+def test_one_broken_exception_or_callback_harms_no_other_call(executor):
+    with pytest.raises(TaskError, match="note"):
+        executor.submit(raise_bad_notes).result(timeout=30)
+    executor.submit(abs, 1).add_done_callback(end_the_thread)
+    assert [executor.submit(abs, -n).result(timeout=30) for n in range(20)] == list(range(20))
 
 
 def test_what_is_no_function_is_refused_at_once(executor):
@@ -136,8 +174,7 @@ def test_cancel_futures_cancels_what_has_not_started(engine, tmp_path):
     gate = tmp_path / "gate"
     first = executor.submit(hold, str(gate))
     rest = [executor.submit(abs, n) for n in range(20)]
-    while not first.running():
-        time.sleep(0.01)
+    until(first.running)
     executor.shutdown(wait=False, cancel_futures=True)
     gate.touch()
     executor.shutdown()
@@ -160,12 +197,14 @@ def test_a_future_that_is_cancelled_in_time_is_never_run(engine, tmp_path):
         rest[-1].result()
 
 
-def test_ctrl_c_in_the_with_block_stops_what_runs(engine):
+def test_ctrl_c_in_the_with_block_stops_what_runs(engine, tmp_path):
     futures = []
 
     def interrupted():
-        with DistributedExecutor(2, run_conf=engine.conf()) as executor:
-            futures.extend(executor.submit(later, n, 600) for n in range(100))
+        with DistributedExecutor(run_conf=engine.conf()) as executor:
+            paths = [str(tmp_path / str(n)) for n in range(100)]
+            futures.extend(executor.submit(note_and_wait, path) for path in paths)
+            until(lambda: list(tmp_path.iterdir()))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -209,7 +248,9 @@ def test_tasks_come_back_by_id_each_once(executor):
     for n in range(100):
         assert executor.submit_task(f"task {n}", later, n) == f"task {n}"
     executor.submit_task("bad", truediv, 1, 0)
-    results = collected(executor, 101)
+    executor.submit_task("mute", raise_mute)
+    results = collected(executor, 102)
+    assert "its message cannot be shown" in results.pop("mute")["error"]
     assert results.pop("bad") == {
         "success": False,
         "error": "ZeroDivisionError: division by zero",
@@ -237,7 +278,7 @@ def test_a_full_queue_holds_up_whoever_submits(engine, tmp_path):
                 executor.submit_task(n, hold, str(gate))
                 submitted.append(n)
 
-        thread = threading.Thread(target=submit_all)
+        thread = threading.Thread(target=submit_all, daemon=True)
         thread.start()
         deadline = time.monotonic() + 30
         while len(submitted) < 4 and time.monotonic() < deadline:
@@ -248,6 +289,43 @@ def test_a_full_queue_holds_up_whoever_submits(engine, tmp_path):
         gate.touch()
         thread.join(60)
         assert sorted(collected(executor, 30)) == list(range(30))
+
+
+def test_shutdown_lets_go_of_those_who_wait_for_room(engine, tmp_path):
+    conf = engine.conf(worker_num=1, tasks_per_worker=1)
+    executor = DistributedExecutor(max_queue_size=1, run_conf=conf)
+    refused = []
+
+    def submit_all():
+        try:
+            for n in range(30):
+                executor.submit_task(n, hold, str(tmp_path / "gate"))
+        except RuntimeError as error:
+            refused.append(str(error))
+
+    thread = threading.Thread(target=submit_all, daemon=True)
+    thread.start()
+    until(lambda: len(executor._by_id._expected) == 4)  # two taken, one waits, one may not yet
+    executor.shutdown(wait=False)
+    thread.join(30)
+    (tmp_path / "gate").touch()
+    executor.shutdown()
+    assert refused == ["the executor was shut down: it takes no more calls"]
+
+
+class NoWorkerEver(RuntimeEngine):
+    def start_worker(self, invitation):
+        raise OSError("no room")
+
+
+def test_an_engine_that_cannot_start_its_workers_is_said_on_every_future():
+    with DistributedExecutor(1, run_conf=RunConfig(cls=NoWorkerEver)) as executor:
+        futures = [executor.submit(abs, n) for n in range(100)]
+        for future in futures:
+            with pytest.raises(EngineError, match="no room"):
+                future.result(timeout=30)
+        with pytest.raises(EngineError, match="no room"):
+            executor.submit(abs, 1)
 
 
 def test_an_id_can_be_used_again_only_when_its_result_was_collected(executor):

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Status = Literal["success", "failed", "timeout", "crashed", "cancelled", "skipped"]
+Status = Literal["success", "failed", "truncated", "timeout", "crashed", "cancelled", "skipped"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 LONGEST_MESSAGE = 10_000
@@ -25,7 +25,7 @@ class ErrorInfo:
 def describe_error(error: BaseException) -> ErrorInfo:
     """Never raises, however broken the exception is."""
     kind = type(error).__name__
-    if type(error).__module__ not in ("builtins", "__main__"):
+    if type(error).__module__ not in ("builtins", "__main__", "aworld.errors"):
         kind = f"{type(error).__module__}.{type(error).__qualname__}"
     try:
         message = str(error)
@@ -36,6 +36,12 @@ def describe_error(error: BaseException) -> ErrorInfo:
     except BaseException:
         trace = "".join(traceback.format_tb(error.__traceback__))
     return ErrorInfo(kind, _shorten(message, LONGEST_MESSAGE), _shorten(trace, LONGEST_TRACEBACK))
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of somebody else's says, in one line."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
 def _shorten(text: str, longest: int) -> str:

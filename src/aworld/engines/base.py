@@ -60,17 +60,28 @@ class Outcome:
     attempts: int = 1
 
 
+class DriverLine(Protocol):
+    """What a worker can say to the driver while it works, and what it was told."""
+
+    announced: Any
+
+    def tell(self, index: int, news: Any) -> None: ...
+
+
 class Call:
     """What a function learns about the call besides its value."""
 
-    __slots__ = ("_key", "_run_seed", "_shared", "attempt", "index")
+    __slots__ = ("_key", "_line", "_run_seed", "_shared", "attempt", "index")
 
-    def __init__(self, index: int, attempt: int, key: str, run_seed: int, shared: Any):
+    def __init__(
+        self, index: int, attempt: int, key: str, run_seed: int, shared: Any, line: DriverLine
+    ):
         self.index = index
         self.attempt = attempt
         self._key = key
         self._run_seed = run_seed
         self._shared = shared
+        self._line = line
 
     @property
     def seed(self) -> int:
@@ -81,8 +92,18 @@ class Call:
         """A new copy of the item's shared value."""
         return None if self._shared is None else pickling.loads(self._shared)
 
+    def tell(self, news: Any) -> None:
+        """Sends plain data to whoever listens to the run in the driver, while this item runs."""
+        self._line.tell(self.index, news)
+
+    @property
+    def announced(self) -> Any:
+        """What the driver last announced to all workers of the run; None if nothing yet."""
+        return self._line.announced
+
 
 Function = Callable[[Any, Call], Awaitable[Any]]
+NewsListener = Callable[[int, Any], None]  # called in the switchboard's thread: it must be quick
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +149,7 @@ class RuntimeEngine(ABC):
     listen_host = "127.0.0.1"  # where the driver waits for its workers
     start_seconds = 60.0  # for a worker to connect
     can_reuse_process = False  # whether a worker can be a part of the driver's process
+    closing_ends_worker = False  # whether a worker ends by itself when its connection is closed
 
     def __init__(self, conf: RunConfig):
         if (conf.reuse_process or conf.worker_num == 0) and not self.can_reuse_process:
@@ -144,23 +166,28 @@ class RuntimeEngine(ABC):
         """Makes ready what the workers need. Called once, before the first worker."""
 
     def close(self) -> None:  # noqa: B027
-        """Gives back what `open` took. Called once, after the last worker has ended."""
+        """Gives back what `open` took, even if that failed half-way. Called once, at the end."""
 
     @property
     def worker_num(self) -> int:
         return cpu_count() if self.conf.worker_num is None else self.conf.worker_num
 
-    def run(self, function: Function, items: Iterable[Item]) -> OutcomeStream:
-        """Streams an outcome for every item, as they finish. One run at a time."""
+    def run(
+        self, function: Function, items: Iterable[Item], on_news: NewsListener | None = None
+    ) -> OutcomeStream:
+        """Streams an outcome for every item, as they finish. One run at a time.
+
+        `on_news(index, news)` hears what the function tells while it runs.
+        """
         if self._switchboard is None:
             raise ConfigError("the engine is closed: use it in a 'with' statement")
-        return self._switchboard.run(function, items)
+        return self._switchboard.run(function, items, on_news)
 
     def __enter__(self) -> Self:
         from aworld.engines.switchboard import Switchboard
 
-        self.open()
         try:
+            self.open()
             self._switchboard = Switchboard(self)
         except BaseException:
             self.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from aworld.core.failure import ErrorInfo, describe_error
 from aworld.engines import pickling
@@ -17,9 +18,16 @@ class OutcomeStream:
     It raises what ended the run early (a broken source, no workers) after the last outcome.
     """
 
-    def __init__(self, *, on_taken: Callable[[], None], on_cancel: Callable[[], None]):
+    def __init__(
+        self,
+        *,
+        on_taken: Callable[[], None],
+        on_cancel: Callable[[], None],
+        on_announce: Callable[[Any], None],
+    ):
         self._on_taken = on_taken
         self._on_cancel = on_cancel
+        self._on_announce = on_announce
         self._ready: list[Settled] = []
         self._changed = threading.Condition()
         self._ended = False
@@ -85,6 +93,10 @@ class OutcomeStream:
     def cancel(self) -> None:
         """Stops what runs. All that was taken up is still settled, as `cancelled`."""
         self._on_cancel()
+
+    def announce(self, announcement: Any) -> None:
+        """Plain data that every worker of the run finds in `Call.announced`, those to come too."""
+        self._on_announce(announcement)
 
     def __iter__(self) -> Iterator[Outcome]:
         while (outcomes := self.take()) is not None:

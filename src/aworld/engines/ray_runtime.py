@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
 import warnings
+from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from aworld.config import RunConfig
+from aworld.core.failure import first_line
 from aworld.engines.base import Invitation, RuntimeEngine, Worker
 from aworld.engines.tunnel import Entrance, dig_tunnel
 from aworld.engines.warden import guard
@@ -31,6 +35,7 @@ ACTOR_OPTIONS = {
     "runtime_env",
     "scheduling_strategy",
 }
+KNOCK_SECONDS = 10.0
 INIT_OPTIONS = {
     "dashboard_host",
     "dashboard_port",
@@ -49,6 +54,7 @@ class RayRuntime(RuntimeEngine):
     """
 
     start_seconds = 600.0  # a cluster may have to grow first
+    closing_ends_worker = True
 
     def __init__(self, conf: RunConfig):
         super().__init__(conf)
@@ -56,66 +62,197 @@ class RayRuntime(RuntimeEngine):
             if key not in ACTOR_OPTIONS | INIT_OPTIONS:
                 known = ACTOR_OPTIONS | INIT_OPTIONS
                 raise ConfigError(unknown_name("engine option of Ray", key, known))
-        self._is_ours = False
-        self._free: list[Any] = []  # actors whose worker has ended
-        self._actors: list[Any] = []
+        self._is_connected = False
+        self._actors: set[Any] = set()
+        self._free: list[Any] = []  # those whose worker has ended
 
     def open(self) -> None:
-        self._is_ours = connect(self.conf, self.worker_num)
+        connect(self.conf, self.worker_num)
+        self._is_connected = True
         self._is_outside = ray_client.is_connected()
-        if not self._is_outside:
-            here = ray.util.get_node_ip_address()
-            if {node["NodeManagerAddress"] for node in ray.nodes()} != {here}:
-                self.listen_host = here  # other machines must reach it
+        is_embedded = connection.is_embedded
+        if not self._is_outside and not is_embedded:
+            self.listen_host = ray.util.get_node_ip_address()  # other machines must reach it
         options = {k: v for k, v in self.conf.engine_options.items() if k in ACTOR_OPTIONS}
-        options = {"num_cpus": 1, "max_restarts": 0, **options}
+        # in a cluster of our own, runs beside this one must find room
+        options = {"num_cpus": 0 if is_embedded else 1, "max_restarts": 0, **options}
         if self._is_outside:
-            options["max_concurrency"] = 3  # it serves, and is pulled from and pushed to meanwhile
+            options["max_concurrency"] = 4  # it serves; pulling, pushing and hanging up go on
             warnings.filterwarnings("ignore", "More than 10MB of messages")  # it is meant so
-        self._stand = ray.remote(OutsideStand if self._is_outside else Stand).options(**options)
+        stand = OutsideStand if self._is_outside else Stand
+        try:
+            self._stand = ray.remote(stand).options(**options)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"engine_options: {first_line(error)}") from None
 
     def start_worker(self, invitation: Invitation) -> Worker:
+        actor = self._free.pop() if self._free else self._stand.remote()
+        self._actors.add(actor)
+        worker = RayWorker(actor, invitation, self._ended)
         if self._is_outside:
-            return OutsideWorker(self._stand.remote(), invitation)
-        if self._free:
-            actor = self._free.pop()
-        else:
-            actor = self._stand.remote()
-            self._actors.append(actor)
-        return RayWorker(actor, invitation, self._free)
+            dig_tunnel(invitation, ActorEntrance(actor))
+        return worker
+
+    def _ended(self, actor: Any, stands: bool) -> None:
+        """A worker has ended: may its actor have another one?"""
+        if stands and not self._is_outside:
+            self._free.append(actor)
+        else:  # of a tunnel, too: what is under way in it must not reach another worker
+            self._actors.discard(actor)
+            release(actor)
 
     def close(self) -> None:
         for actor in self._actors:
-            ray.kill(actor)
-        if self._is_ours:
+            release(actor)
+        if self._is_connected:
             disconnect()
+
+
+class RayWorker:
+    """One call of an actor. It ends when the driver closes the connection to the worker."""
+
+    def __init__(self, actor: Any, invitation: Invitation, on_end: Callable[[Any, bool], None]):
+        self._actor = actor
+        self._on_end = on_end
+        self._end = actor.serve.remote(invitation)
+
+    def wait(self) -> str:
+        try:
+            how: Any = ray.get(self._end)
+            self._on_end(self._actor, True)
+            return how
+        except Exception as error:  # the client of ray:// has errors of its own
+            self._on_end(self._actor, False)
+            cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else error
+            return f"was lost with its actor: {first_line(cause)}"
+
+    def kill(self) -> None:
+        release(self._actor)
+
+
+class Stand:
+    """An actor: a place in the cluster where one worker at a time lives."""
+
+    def serve(self, invitation: Invitation) -> str:
+        return guard(invitation)
+
+
+class OutsideStand(Entrance):
+    """An actor whose worker speaks to the driver through the actor's calls."""
+
+    def serve(self, invitation: Invitation) -> str:
+        return guard(self.lead(invitation))
+
+
+class ActorEntrance:
+    """The entrance in an actor."""
+
+    def __init__(self, actor: Any):
+        self._actor = actor
+
+    def open(self) -> None:
+        ray.get(self._actor.open.remote())
+
+    def pull(self) -> bytes | None:
+        return ray.get(self._actor.pull.remote())
+
+    def push(self, data: bytes) -> None:
+        ray.get(self._actor.push.remote(data))
+
+    def hang_up(self) -> None:
+        self._actor.hang_up.remote()
 
 
 # -- the cluster ---------------------------------------------------------------------------------
 
 
-def connect(conf: RunConfig, cpus: int) -> bool:
-    """Connects to the cluster that is asked for; says whether it was this call that did it."""
+class Connection:
+    """This process has one connection to Ray. If we made it, its last user closes it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.is_ours = False
+        self.is_embedded = False
+        self.over = threading.Event()
+
+
+connection = Connection()
+
+
+def connect(conf: RunConfig, cpus: int) -> None:
+    """Connects to the cluster that is asked for, or uses the one that is connected."""
     init = {k: v for k, v in conf.engine_options.items() if k in INIT_OPTIONS}
-    if ray.is_initialized():
-        if init:
+    with connection.lock:
+        if not ray.is_initialized():
+            connection.over = threading.Event()
+            _in_lasting_thread(lambda: _init(conf, cpus, init))
+            connection.users = 0
+            connection.is_ours = True
+            connection.is_embedded = conf.is_local
+        elif init:
             raise ConfigError(f"Ray is open already: too late for {', '.join(sorted(init))}")
-        _check_address(conf.address)
-        return False
+        else:
+            _check_address(conf.address)
+        connection.users += 1
+
+
+def disconnect() -> None:
+    with connection.lock:
+        connection.users -= 1
+        if connection.users <= 0 and connection.is_ours:
+            connection.is_ours = connection.is_embedded = False
+            ray.shutdown()
+            connection.over.set()
+
+
+def _in_lasting_thread(start: Callable[[], None]) -> None:
+    """The processes of an embedded Ray end with the thread that started them."""
+    if threading.current_thread() is threading.main_thread():
+        return start()
+    started: Future[None] = Future()
+
+    def keep() -> None:
+        try:
+            started.set_result(start())
+        except BaseException as error:
+            started.set_exception(error)
+        else:
+            connection.over.wait()
+
+    threading.Thread(target=keep, name="aworld-ray", daemon=True).start()
+    started.result()
+
+
+def _init(conf: RunConfig, cpus: int, init: dict[str, Any]) -> None:
     init.setdefault("logging_level", logging.WARNING)
-    if conf.is_local:
-        ray.init("local", num_cpus=cpus, **{"include_dashboard": False, **init})
-        return True
-    address = conf.address or "auto"
     try:
-        ray.init(address, **init)
-    except (ConnectionError, ValueError) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
+        if conf.is_local:
+            ray.init("local", num_cpus=cpus, **{"include_dashboard": False, **init})
+        else:
+            address = conf.address or "auto"
+            _knock(address)
+            ray.init(address, **init)
+    except (ConnectionError, TimeoutError, ValueError) as error:
         raise ConfigError(
-            f"no Ray cluster at {address!r}: {lines[0]} (is the address right, and RAY_AUTH_MODE "
-            "the same there and here?)"
+            f"no Ray cluster at {conf.address or 'auto'!r}: {first_line(error)} (is the address "
+            "right, and RAY_AUTH_MODE the same there and here?)"
         ) from error
-    return True
+    except TypeError as error:
+        raise ConfigError(f"engine_options: {first_line(error)}") from None
+
+
+def _knock(address: str) -> None:
+    """Ray itself takes minutes to notice that nobody is there."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+
+
+def release(actor: Any) -> None:
+    """Gives an actor's place back."""
+    if ray.is_initialized():  # else it would connect anew, to whatever it finds
+        ray.kill(actor)
 
 
 def _check_address(address: str | None) -> None:
@@ -171,97 +308,3 @@ def living_nodes() -> list[Node]:
 def only_on(node: Node) -> dict[str, Any]:
     """The engine options that keep workers on one node."""
     return {"scheduling_strategy": NodeAffinitySchedulingStrategy(node.id, soft=False)}
-
-
-def disconnect() -> None:
-    ray.shutdown()
-
-
-# -- inside the cluster's network ------------------------------------------------------------------
-
-
-class Stand:
-    """An actor: a place in the cluster where one worker at a time lives."""
-
-    def serve(self, invitation: Invitation) -> str:
-        return guard(invitation)
-
-
-class RayWorker:
-    """One call of an actor. It ends when the driver closes the connection to the worker."""
-
-    def __init__(self, actor: Any, invitation: Invitation, free: list[Any]):
-        self._actor = actor
-        self._free = free
-        self._end = actor.serve.remote(invitation)
-
-    def wait(self) -> str:
-        try:
-            how: Any = ray.get(self._end)
-        except ray.exceptions.RayError as error:
-            return _loss_of(self._actor, error)
-        self._free.append(self._actor)
-        return how
-
-    def kill(self) -> None:
-        pass
-
-
-def _loss_of(actor: Any, error: Exception) -> str:
-    """Says why an actor is of no use any more, and gives up its place."""
-    ray.kill(actor)
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    reason = lines[-1] if isinstance(error, ray.exceptions.RayTaskError) else lines[0]
-    return f"was lost with its actor: {reason}"
-
-
-# -- from outside, through ray:// ------------------------------------------------------------------
-
-
-class OutsideStand:
-    """An actor whose worker speaks to the driver through the actor's calls."""
-
-    def __init__(self) -> None:
-        self._entrance = Entrance()
-
-    def serve(self, invitation: Invitation) -> str:
-        return guard(self._entrance.lead(invitation))
-
-    def call_entrance(self, method: str, *args: Any) -> Any:
-        return getattr(self._entrance, method)(*args)
-
-
-class OutsideWorker:
-    """An actor for one worker: what is under way in its tunnel must not reach another one."""
-
-    def __init__(self, actor: Any, invitation: Invitation):
-        self._actor = actor
-        self._end = actor.serve.remote(invitation)
-        dig_tunnel(invitation, FarEntrance(actor))
-
-    def wait(self) -> str:
-        try:
-            how: Any = ray.get(self._end)
-        except Exception as error:  # the client has errors of its own
-            return _loss_of(self._actor, error)
-        ray.kill(self._actor)
-        return how
-
-    def kill(self) -> None:
-        pass
-
-
-class FarEntrance:
-    """The entrance in an actor."""
-
-    def __init__(self, actor: Any):
-        self._actor = actor
-
-    def open(self) -> None:
-        ray.get(self._actor.call_entrance.remote("open"))
-
-    def pull(self) -> bytes | None:
-        return ray.get(self._actor.call_entrance.remote("pull"))
-
-    def push(self, data: bytes) -> None:
-        ray.get(self._actor.call_entrance.remote("push", data))

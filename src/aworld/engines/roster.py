@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from aworld.core.failure import first_line
 from aworld.engines import wire
 from aworld.engines.base import Invitation, RuntimeEngine, Worker
 from aworld.engines.connection import Connection
@@ -34,6 +35,7 @@ class Member:
     started_at: float
     worker: Worker
     gone: asyncio.Future[None]
+    closing_ends_it: bool
     connection: Connection | None = None
     joined: bool = False
     dying: bool = False  # we have ended it
@@ -48,9 +50,10 @@ class Member:
 
     def kill(self) -> None:
         self.dying = True
-        self.worker.kill()
+        if self.connection is None or not self.closing_ends_it:
+            self.worker.kill()
         if self.connection is not None:
-            self.connection.abort()  # a worker of a cluster is ended by this
+            self.connection.abort()
 
 
 class Listener(Protocol):
@@ -106,7 +109,7 @@ class Roster:
             try:
                 self._start()
             except Exception as error:
-                self._start_failed(f"could not be started: {error}")
+                self._start_failed(f"could not be started: {first_line(error)}")
 
     def arriving(self) -> int:
         """How many will connect any moment."""
@@ -127,7 +130,13 @@ class Roster:
             path=tuple(os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)),
         )
         worker = self._engine.start_worker(invitation)
-        member = Member(number, self._loop.time(), worker, self._loop.create_future())
+        member = Member(
+            number,
+            self._loop.time(),
+            worker,
+            self._loop.create_future(),
+            self._engine.closing_ends_worker,
+        )
         self._members[number] = member
         name = f"aworld-worker-{number}"
         threading.Thread(target=self._await_exit, args=(member,), name=name, daemon=True).start()
@@ -177,7 +186,7 @@ class Roster:
     def _on_exit(self, member: Member, reason: str) -> None:
         if member.exit_reason:
             return
-        member.exit_reason = member.last_words or reason
+        member.exit_reason = member.last_words or reason or "ended"
         self._listener.worker_leaving(member)
         if member.connection is None:
             self._gone(member)
@@ -194,8 +203,15 @@ class Roster:
             self._gone(member)
         else:
             self._listener.worker_leaving(member)
+            if not member.closing_ends_it:
+                member.worker.kill()
+            self._loop.call_later(LOST_SECONDS, self._give_up, member)
+
+    def _give_up(self, member: Member) -> None:
+        """Its engine has not said how it ended."""
+        if not member.exit_reason:
             member.worker.kill()
-            self._loop.call_later(LOST_SECONDS, self._on_exit, member, "no longer answered")
+            self._on_exit(member, "no longer answered")
 
     def _gone(self, member: Member) -> None:
         del self._members[member.number]

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from aworld.config import RunConfig
+from aworld.core.failure import first_line
 from aworld.engines.base import Invitation, RuntimeEngine, Worker
 from aworld.engines.warden import guard
 from aworld.errors import ConfigError
@@ -23,6 +24,7 @@ except ModuleNotFoundError:
     raise ConfigError("the 'spark' engine needs: pip install 'aworld[spark]'") from None
 
 TASK_FAILURES = 4  # as on a cluster: one failed try does not fail the job
+SPARE_SLOTS = 16  # in a session of our own, runs beside this one must find room
 JOB_NUMBERS = itertools.count()
 
 
@@ -33,6 +35,7 @@ class SparkRuntime(RuntimeEngine):
     """
 
     start_seconds = 600.0  # a cluster may have to grow first
+    closing_ends_worker = True
 
     def __init__(self, conf: RunConfig):
         super().__init__(conf)
@@ -41,20 +44,23 @@ class SparkRuntime(RuntimeEngine):
                 raise ConfigError(
                     f"engine option {key!r} is none of Spark's: they begin with spark."
                 )
-        self._is_ours = False
         self._session: Any = None
         self._workers: list[SparkWorker] = []
 
     def open(self) -> None:
-        if SparkContext._active_spark_context is not None:
-            if self.conf.engine_options:
+        with opened.lock:
+            active = SparkContext._active_spark_context
+            if active is None:
+                self._session = self._new_session()
+                opened.users = 0
+                opened.is_ours = True
+            elif self.conf.engine_options:
                 given = ", ".join(sorted(self.conf.engine_options))
                 raise ConfigError(f"a Spark session is open already: too late for {given}")
-            self._check_address(SparkContext._active_spark_context.master)
-            self._session = SparkSession.builder.getOrCreate()
-        else:
-            self._session = self._new_session()
-            self._is_ours = True
+            else:
+                self._check_address(str(active.master))
+                self._session = SparkSession.builder.getOrCreate()
+            opened.users += 1
         self._context = self._session.sparkContext
         if not self._context.master.startswith("local"):
             self.listen_host = self._context.getConf().get("spark.driver.host", "127.0.0.1")
@@ -74,7 +80,8 @@ class SparkRuntime(RuntimeEngine):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = SparkSession.builder.appName(self.conf.job_name)
         if self.conf.is_local:
-            builder = builder.master(f"local[{self.worker_num},{TASK_FAILURES}]")
+            slots = self.worker_num + SPARE_SLOTS
+            builder = builder.master(f"local[{slots},{TASK_FAILURES}]")
             for key in ("spark.driver.host", "spark.driver.bindAddress"):
                 builder = builder.config(key, "127.0.0.1")
         elif self.conf.address:
@@ -99,11 +106,25 @@ class SparkRuntime(RuntimeEngine):
     def close(self) -> None:
         if self._session is None:
             return
-        if self._is_ours:
-            self._session.stop()
-        else:
-            for worker in self._workers:
-                worker.cancel()
+        for worker in self._workers:
+            worker.kill()
+        with opened.lock:
+            opened.users -= 1
+            if opened.users <= 0 and opened.is_ours:
+                opened.is_ours = False
+                self._session.stop()
+
+
+class OpenedSession:
+    """This process has one Spark session. If we opened it, its last user closes it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.is_ours = False
+
+
+opened = OpenedSession()
 
 
 class SparkWorker:
@@ -125,19 +146,15 @@ class SparkWorker:
             job = self._context.parallelize([self._invitation], 1).map(guard)
             self._end.set_result(job.collect()[0])
         except BaseException as error:
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            self._end.set_result(f"was lost with its job: {lines[0]}")
+            self._end.set_result(f"was lost with its job: {first_line(error)}")
 
     def wait(self) -> str:
         return self._end.result()
 
     def kill(self) -> None:
-        pass
+        if self.is_running:
+            self._context.cancelJobGroup(self._group)
 
     @property
     def is_running(self) -> bool:
         return not self._end.done()
-
-    def cancel(self) -> None:
-        if self.is_running:
-            self._context.cancelJobGroup(self._group)

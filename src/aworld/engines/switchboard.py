@@ -19,7 +19,7 @@ from typing import Any
 
 from aworld.core.failure import ErrorInfo, Status
 from aworld.engines import pickling
-from aworld.engines.base import Function, Item, RuntimeEngine
+from aworld.engines.base import Function, Item, NewsListener, RuntimeEngine
 from aworld.engines.dispatcher import GRACE_SECONDS, Dispatcher, Entry, Settled
 from aworld.engines.feeder import Feeder
 from aworld.engines.outcomes import OutcomeStream
@@ -45,6 +45,8 @@ class Run:
     seed: int
     dispatcher: Dispatcher
     outcomes: OutcomeStream
+    on_news: NewsListener | None = None
+    announcement: Any = None
     feeder: Feeder = field(init=False)
     error: EngineError | None = None
 
@@ -84,7 +86,9 @@ class Switchboard:
 
     # -- called from any thread -----------------------------------------------------------------
 
-    def run(self, function: Function, items: Iterable[Item]) -> OutcomeStream:
+    def run(
+        self, function: Function, items: Iterable[Item], on_news: NewsListener | None = None
+    ) -> OutcomeStream:
         if self._busy:
             raise ConfigError("this engine is running already: open a second one beside it")
         conf = self._engine.conf
@@ -98,7 +102,9 @@ class Switchboard:
             outcomes=OutcomeStream(
                 on_taken=lambda: run.feeder.look(),
                 on_cancel=lambda: run.feeder.cancel(),
+                on_announce=lambda announcement: self._call(self._announce, run, announcement),
             ),
+            on_news=on_news,
         )
         run.feeder = Feeder(
             items,
@@ -246,6 +252,8 @@ class Switchboard:
         if member.knows_run != run.number:
             member.knows_run = run.number
             member.send("function", run.seed, run.function)
+            if run.announcement is not None:
+                member.send("announcement", run.announcement)
         for entry in entries:
             shared = entry.shared
             if shared is not None and shared.key not in known:
@@ -260,6 +268,12 @@ class Switchboard:
             oldest = next(iter(known))
             del known[oldest]
             member.send("forget", oldest)
+
+    def _announce(self, run: Run, announcement: Any) -> None:
+        run.announcement = announcement
+        for member in self._roster.connected():
+            if member.knows_run == run.number:
+                member.send("announcement", announcement)
 
     # -- what the roster tells --------------------------------------------------------------------
 
@@ -291,6 +305,10 @@ class Switchboard:
         dispatcher = self._run.dispatcher
         now = self._loop.time()
         kind, *content = message
+        if kind == "news":
+            if self._run.on_news is not None:
+                self._run.on_news(*content)
+            return
         if kind == "report":
             started, results = content
             dispatcher.worker_reported(member.number, started, results, now)

@@ -43,19 +43,24 @@ class Entrance:
             if not select.select([self._sock], [], [], POLL_SECONDS)[0]:
                 return b""
             return self._sock.recv(PIECE) or None
-        except OSError:
+        except (OSError, ValueError):  # it was hung up on this side
             return None
 
     def push(self, data: bytes) -> None:
-        """Sends it to the worker. Nothing: hangs up."""
+        """Sends it to the worker."""
         assert self._sock is not None
         try:
-            if data:
-                self._sock.sendall(data)
-            else:
-                self._sock.shutdown(socket.SHUT_RDWR)
+            self._sock.sendall(data)
         except OSError:  # the worker is gone: `pull` says so
             pass
+
+    def hang_up(self) -> None:
+        sock = self._sock or self._listener
+        try:
+            sock.shutdown(socket.SHUT_RDWR)  # wakes those who wait for it
+        except OSError:  # the worker was first
+            pass
+        sock.close()
 
 
 class FarEntrance(Protocol):
@@ -64,6 +69,7 @@ class FarEntrance(Protocol):
     def open(self) -> None: ...
     def pull(self) -> bytes | None: ...
     def push(self, data: bytes) -> None: ...
+    def hang_up(self) -> None: ...
 
 
 def dig_tunnel(invitation: Invitation, entrance: FarEntrance) -> None:
@@ -84,13 +90,20 @@ def _carry(invitation: Invitation, entrance: FarEntrance) -> None:
             sock.shutdown(socket.SHUT_RDWR)
             back.join()
     except Exception:  # the cluster has lost the entrance, or the driver hung up: told elsewhere
-        pass
+        _hang_up(entrance)
 
 
 def _carry_to_worker(sock: socket.socket, entrance: FarEntrance) -> None:
     try:
         while data := sock.recv(PIECE):
             entrance.push(data)
-        entrance.push(b"")
-    except Exception:
+    except Exception:  # it was hung up rudely
+        pass
+    _hang_up(entrance)
+
+
+def _hang_up(entrance: FarEntrance) -> None:
+    try:
+        entrance.hang_up()
+    except Exception:  # it is lost
         pass

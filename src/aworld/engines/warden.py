@@ -23,12 +23,23 @@ def guard(invitation: Invitation) -> str:
     with sock:
         worker = WorkerProcess(replace(invitation, socket_fd=sock.fileno()))
         threading.Thread(target=_end_with_driver, args=(sock, worker), daemon=True).start()
-        return worker.wait()
+        try:
+            return worker.wait()
+        finally:
+            _shut(sock)
+
+
+def _shut(sock: socket.socket) -> None:
+    """Closing alone would tell nobody, as long as the other thread looks at it."""
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:  # it was closed from the other end
+        pass
 
 
 def _end_with_driver(sock: socket.socket, worker: WorkerProcess) -> None:
     """The connection is the worker's to read: here it is only watched for its end."""
     poll = select.poll()
-    poll.register(sock, select.POLLRDHUP)
+    poll.register(sock, getattr(select, "POLLRDHUP", 0))  # Linux; elsewhere its full close is seen
     poll.poll()  # an error or a hang-up wakes it too
     worker.kill()

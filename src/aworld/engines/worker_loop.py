@@ -48,6 +48,7 @@ class WorkerLoop:
         self._function_blob = b""
         self._function: Function | None = None
         self._run_seed = 0
+        self.announced: Any = None  # to all workers of the run
         self._ticked = True
         self._stopping = threading.Lock()  # taken once, by whoever stops the loop
         self._stopped = threading.Event()
@@ -134,6 +135,9 @@ class WorkerLoop:
         elif kind == "function":
             self._run_seed, self._function_blob = message[1:]
             self._function = None
+            self.announced = None
+        elif kind == "announcement":
+            self.announced = message[1]
         elif kind == "shared":
             self._shared[message[1]] = message[2]
         elif kind == "forget":
@@ -196,7 +200,7 @@ class WorkerLoop:
         begin = time.perf_counter()
         try:
             function = self._function or self._load_function()
-            call = Call(work.number, work.attempt, work.key, self._run_seed, work.shared)
+            call = Call(work.number, work.attempt, work.key, self._run_seed, work.shared, self)
             value = await function(pickling.decode(work.payload), call)
         except BaseException as raised:  # SystemExit too: a task must not end its neighbours
             status, error = "failed", describe_error(raised)
@@ -216,6 +220,9 @@ class WorkerLoop:
     def _expire(self, index: int) -> None:
         self._expired.add(index)
         self._tasks[index].cancel()
+
+    def tell(self, index: int, news: Any) -> None:
+        self._send("news", index, news)
 
     # -- the heartbeat's thread -----------------------------------------------------------------
 
