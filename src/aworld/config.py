@@ -47,6 +47,8 @@ class RunConfig(KnownKeysOnly):
     timeout             seconds a task may run, from when it starts; Task.timeout goes before it
     max_attempts        how often a task may take down a worker that it had to itself
     memory_limit_mb     a worker that grows past this is ended, as if it had crashed
+    max_tokens          stop the run, cleanly, when all its model calls have used so many tokens
+    max_cost            the same for what they cost; the models must have prices
     seed                makes sampling repeatable: each task and attempt derives its own from it
     """
 
@@ -63,6 +65,8 @@ class RunConfig(KnownKeysOnly):
     timeout: float | None = None
     max_attempts: int = 3
     memory_limit_mb: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -74,6 +78,10 @@ class RunConfig(KnownKeysOnly):
         check_count("max_attempts", self.max_attempts, least=1)
         if self.memory_limit_mb is not None:
             check_count("memory_limit_mb", self.memory_limit_mb, least=1)
+        if self.max_tokens is not None:
+            check_count("max_tokens", self.max_tokens, least=1)
+        if self.max_cost is not None and not is_positive(self.max_cost):
+            raise ConfigError(f"max_cost must be a positive number or None, got {self.max_cost!r}")
         if self.in_local is not None and not isinstance(self.in_local, bool):
             raise ConfigError(f"in_local must be True, False or None, got {self.in_local!r}")
         if self.address is not None and (not isinstance(self.address, str) or not self.address):
@@ -102,8 +110,35 @@ class RunConfig(KnownKeysOnly):
         return self.address is None if self.in_local is None else self.in_local
 
 
+@dataclass(frozen=True)
+class AgentConfig(KnownKeysOnly):
+    """Which model an agent asks. What is left out comes from the environment.
+
+    llm_provider     'openai' (any server of that protocol) or 'embedded' (no server, no key)
+    llm_model_name   or LLM_MODEL_NAME
+    llm_base_url     or LLM_BASE_URL
+    llm_api_key      or LLM_API_KEY; it is never shown
+    llm_temperature  how freely the model samples
+    llm_max_tokens   the longest reply
+    llm_settings     passed on to the model as they are: timeout, retries, prices, cache, top_p, ...
+    """
+
+    llm_provider: str | None = None
+    llm_model_name: str | None = None
+    llm_base_url: str | None = None
+    llm_api_key: str | None = field(default=None, repr=False)
+    llm_temperature: float | None = None
+    llm_max_tokens: int | None = None
+    llm_settings: Mapping[str, Any] = field(default_factory=dict)
+
+
 def is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_positive(value: object) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 < value < 1e9  # type: ignore[operator]
 
 
 def check_count(name: str, value: object, *, least: int) -> None:
@@ -121,6 +156,5 @@ def check_text(name: str, value: str) -> None:
 def check_timeout(value: object) -> None:
     if value is None:
         return
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < value < 1e9:  # type: ignore[operator]
+    if not is_positive(value):
         raise ConfigError(f"timeout must be a positive number of seconds or None, got {value!r}")

@@ -25,8 +25,11 @@ class Intake:
     checked as it goes: it ends at the first thing that is no valid task.
     """
 
-    def __init__(self, tasks: Task | Iterable[Task], conf: RunConfig):
+    def __init__(
+        self, tasks: Task | Iterable[Task], conf: RunConfig, *, wants_events: bool = False
+    ):
         self._conf = conf
+        self._wants_events = wants_events
         self._positions: dict[str, int] = {}
         self._agents: dict[int, tuple[Any, Shared]] = {}
         self._previous: queue.SimpleQueue[TaskResponse | None] = queue.SimpleQueue()
@@ -124,7 +127,9 @@ class Intake:
             shared = self._share(task)
         except UnpicklableError as error:
             return Item(None, verdict=("failed", error.as_data("its ")))
-        assignment = Assignment(task.id, task.input, task.tools, task.metadata, previous)
+        assignment = Assignment(
+            task.id, task.input, task.tools, task.metadata, previous, self._wants_events
+        )
         timeout = self._conf.timeout if task.timeout is None else task.timeout
         # Named by the user, a task keeps its seed wherever it stands in the list.
         key = task.id if task.has_given_id else ""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple, Protocol
 
-from aworld.agents.calling import agent_name, call_agent
-from aworld.core.action import ActionModel, Observation
+from aworld.agents.calling import agent_name
+from aworld.agents.running import run_agent
+from aworld.core.action import Observation
+from aworld.core.context import Line, TaskContext, in_task
 from aworld.core.failure import ErrorInfo, Status, describe_error
 from aworld.core.task import TaskResponse
 from aworld.core.trajectory import Trajectory
+from aworld.core.usage import Usage
+from aworld.errors import BudgetError, TruncatedError
 
 
 class Assignment(NamedTuple):
@@ -20,6 +24,7 @@ class Assignment(NamedTuple):
     tools: list[str]
     metadata: dict[str, Any]
     previous_answer: tuple[Any, ...] = ()  # empty for the first task of a sequence
+    wants_events: bool = False  # somebody watches it
 
 
 class Report(NamedTuple):
@@ -33,17 +38,20 @@ class Report(NamedTuple):
     agent_id: str
     steps: list[dict[str, Any]]
     metadata: dict[str, Any]
+    spent: tuple[Any, ...] | None  # the fields of a Usage, where a model was asked
 
     def response(self, task_id: str) -> TaskResponse:
-        answer, status, error, seconds, attempt, agent_id, steps, metadata = self
+        answer, status, error, seconds, attempt, agent_id, steps, metadata, spent = self
         success = status == "success"
+        usage = Usage() if spent is None else Usage._make(spent)
         trajectory = Trajectory(
-            task_id, agent_id, steps, answer, success, None, 0, seconds, status, metadata
+            task_id, agent_id, steps, answer, success, None, usage.tokens, seconds, status, metadata
         )
-        return TaskResponse(task_id, answer, status, error, seconds, {}, trajectory, attempt)
+        known = {} if spent is None else usage._asdict()
+        return TaskResponse(task_id, answer, status, error, seconds, known, trajectory, attempt)
 
 
-class Call(Protocol):
+class Call(Line, Protocol):
     """What a rollout needs to know of the engine's call."""
 
     attempt: int
@@ -60,21 +68,35 @@ async def rollout(fields: tuple[Any, ...], call: Call) -> tuple[Any, ...]:
     answer = error = None
     status: Status = "success"
     agent_id = ""
-    steps: list[dict[str, Any]] = []
-    metadata: dict[str, Any] = {"attempt": call.attempt}
+    seed = call.seed
+    metadata: dict[str, Any] = {"attempt": call.attempt, "seed": seed}
+    task = TaskContext(
+        assignment.task_id,
+        seed,
+        attempt=call.attempt,
+        tools=assignment.tools,
+        line=call,
+        wants_events=assignment.wants_events,
+    )
     begin = time.perf_counter()
     try:
-        metadata["seed"] = call.seed
+        if task.stopped_because is not None:
+            raise BudgetError(task.stopped_because)
         agent = call.fresh()
         agent_id = agent_name(agent)
         observation = _observation(assignment, metadata)
-        answer = _answer(await call_agent(agent, observation, observation.info))
-        content = observation.content
-        steps.append({"step": 0, "observation": content, "action": answer, "reward": None})
+        with in_task(task):
+            answer = await run_agent(agent, observation, observation.info)
+    except TruncatedError as raised:
+        status, error, answer = "truncated", describe_error(raised), raised.answer
+    except BudgetError as raised:
+        status, error = "truncated" if task.steps else "skipped", describe_error(raised)
     except BaseException as raised:  # cancelled at its timeout, too: the engine knows, and says so
         status, error = "failed", describe_error(raised)
     seconds = time.perf_counter() - begin
-    return (answer, status, error, seconds, call.attempt, agent_id, steps, metadata)
+    spent = tuple(task.usage) if task.usage.model_calls else None
+    attempt = call.attempt
+    return (answer, status, error, seconds, attempt, agent_id, task.steps, metadata, spent)
 
 
 rollout.result_parts = Report._fields  # type: ignore[attr-defined]
@@ -92,12 +114,3 @@ def _observation(assignment: Assignment, metadata: dict[str, Any]) -> Observatio
         info["previous_answer"] = assignment.previous_answer[0]
         content = info["previous_answer"] if content is None else content
     return Observation(content, info)
-
-
-def _answer(actions: list[ActionModel]) -> Any:
-    for action in actions:
-        if action.tool_name is not None:
-            raise LookupError(f"the agent asked for tool {action.tool_name!r}: it has none")
-    if len(actions) == 1:
-        return actions[0].policy_info
-    return [action.policy_info for action in actions]

@@ -9,6 +9,7 @@ from typing import Any
 from aworld.config import RunConfig
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError, RunError
+from aworld.events import EventStream
 from aworld.interrupt import ctrl_c_calls
 from aworld.stream import Batch, TaskStream
 
@@ -60,9 +61,14 @@ class Runners:
     @staticmethod
     def stream_tasks(task: Tasks, run_conf: RunConfig | None = None) -> TaskStream:
         """Gives the responses as they finish, to `for` as well as to `async for`."""
-        if run_conf is not None and not isinstance(run_conf, RunConfig):
-            raise ConfigError(f"run_conf must be a RunConfig, got {run_conf!r:.80}")
-        return TaskStream(task, run_conf or RunConfig())
+        return TaskStream(task, _checked(run_conf))
+
+    @staticmethod
+    def stream_events(task: Task, run_conf: RunConfig | None = None) -> EventStream:
+        """Gives what happens in one task while it runs: text, tool calls and results, the end."""
+        if not isinstance(task, Task):
+            raise ConfigError(f"events are those of one Task, got {task!r:.80}")
+        return EventStream(task, _checked(run_conf))
 
     @staticmethod
     def sync_run(input: Any, agent: Any, run_conf: RunConfig | None = None) -> TaskResponse:
@@ -75,6 +81,12 @@ class Runners:
         """Asks one agent one question, from async code."""
         task = Task(input=input, agent=agent)
         return (await Runners.run_task(task, run_conf))[task.id]
+
+
+def _checked(run_conf: RunConfig | None) -> RunConfig:
+    if run_conf is not None and not isinstance(run_conf, RunConfig):
+        raise ConfigError(f"run_conf must be a RunConfig, got {run_conf!r:.80}")
+    return run_conf or RunConfig()
 
 
 def _drain(stream: TaskStream, collected: Batch) -> None:

@@ -6,15 +6,19 @@ import _thread
 import asyncio
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
 from aworld.config import RunConfig
+from aworld.core.event import Event
 from aworld.core.task import Task, TaskResponse
+from aworld.core.usage import Usage
 from aworld.engines import open_engine
 from aworld.engines.base import Outcome, RuntimeEngine
 from aworld.engines.outcomes import OutcomeStream
+from aworld.errors import AccessError
 from aworld.intake import Intake
+from aworld.ledger import Ledger
 from aworld.rollout import Report, rollout
 
 Batch = list[tuple[int, TaskResponse]]  # each with its position in the input
@@ -37,9 +41,16 @@ class TaskStream:
 
     _closed = True  # until it is made
 
-    def __init__(self, tasks: Task | Iterable[Task], conf: RunConfig):
+    def __init__(
+        self,
+        tasks: Task | Iterable[Task],
+        conf: RunConfig,
+        *,
+        on_event: Callable[[Event], None] | None = None,
+    ):
         self._engine: RuntimeEngine = open_engine(conf)
-        self._intake = Intake(tasks, conf)
+        self._intake = Intake(tasks, conf, wants_events=on_event is not None)
+        self._ledger = Ledger(conf, on_event)
         self._outcomes: OutcomeStream | None = None
         self._opening = threading.Lock()
         self._unread: list[TaskResponse] = []  # the next one last
@@ -53,6 +64,11 @@ class TaskStream:
         """How many tasks are done, running and (of the done ones) not successful."""
         running = 0 if self._outcomes is None else self._outcomes.running
         return Counts(self._done, running, self._failed)
+
+    @property
+    def usage(self) -> Usage:
+        """What all model calls of the run have cost until now."""
+        return self._ledger.usage
 
     @property
     def total(self) -> int | None:
@@ -106,13 +122,17 @@ class TaskStream:
         with self._opening:
             if self._outcomes is None and not self._closed:
                 self._engine.__enter__()
-                self._outcomes = self._engine.run(rollout, self._intake.items())
+                items = self._intake.items()
+                self._outcomes = self._engine.run(rollout, items, self._ledger.hear)
+                self._ledger.open(self._outcomes)
                 if self._cancelled:  # meanwhile
                     self._outcomes.cancel()
             return None if self._closed else self._outcomes
 
     def _received(self, outcomes: list[Outcome] | None) -> Batch | None:
         if outcomes is None:
+            if self._ledger.refused is not None:
+                raise AccessError(self._ledger.refused)
             return None
         batch: Batch = []
         for outcome in outcomes:
@@ -193,6 +213,7 @@ def _response(task_id: str, outcome: Outcome) -> TaskResponse:
         attempts=outcome.attempts,
     )
     if report is not None:  # stopped, but it could still say how far it came
+        response.usage = report.usage
         response.trajectory = report.trajectory
         assert response.trajectory is not None
         response.trajectory.status = outcome.status

@@ -1,0 +1,156 @@
+"""An agent that asks a model, does what it wants done with its tools, and asks again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from aworld.agents.calling import policy_of
+from aworld.agents.output import Output
+from aworld.agents.running import run_together
+from aworld.agents.toolbox import Approve, Toolbox, agent_as_tool
+from aworld.config import AgentConfig, check_count
+from aworld.core.action import ActionModel, Observation
+from aworld.core.context import TaskContext, acting_as, agent_path, current_task
+from aworld.errors import ConfigError, TruncatedError
+from aworld.models import open_model
+from aworld.models.base import Model, ModelReply, ModelRequest
+from aworld.tools.base import as_tools
+
+Messages = list[dict[str, Any]]
+
+
+class Agent:
+    """Works on its input turn by turn until the model answers without calling a tool.
+
+    model          a Model, a model's name, or None: from the environment, or the embedded one
+    system_prompt  what the model is told first
+    tools          typed functions, Tools, MCP servers and other agents
+    max_steps      how many times the model may be asked; then the task is `truncated`
+    max_tokens     how many tokens all calls of one task may use; then it is `truncated`
+    output_type    a pydantic model that the answer must fit
+    corrections    how often the model is told what does not fit, and may answer again
+    approve        asked before each tool call: approve(name, arguments) -> True, False or a reason
+    settings       of the model's sampling: temperature, top_p, ...
+    """
+
+    def __init__(
+        self,
+        name: str = "agent",
+        *,
+        model: Model | str | None = None,
+        conf: AgentConfig | None = None,
+        system_prompt: str = "",
+        tools: Iterable[Any] = (),
+        max_steps: int = 10,
+        max_tokens: int | None = None,
+        output_type: Any = None,
+        corrections: int = 2,
+        approve: Approve | None = None,
+        **settings: Any,
+    ):
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"an agent's name must be a str, got {name!r}")
+        check_count("max_steps", max_steps, least=1)
+        check_count("corrections", corrections, least=0)
+        if max_tokens is not None:
+            check_count("max_tokens", max_tokens, least=1)
+        if approve is not None and not callable(approve):
+            raise ConfigError(f"approve must be a function of (name, arguments), got {approve!r}")
+        self.name = name
+        self.model = _the_model(model, conf)
+        self.system_prompt = system_prompt
+        self.tools = as_tools([_tool_like(item) for item in tools])
+        self.max_steps = max_steps
+        self.max_tokens = max_tokens
+        self.output = None if output_type is None else Output(output_type, corrections)
+        self.approve = approve
+        self.settings = settings
+
+    def __repr__(self) -> str:
+        return f"Agent({self.name!r}, model={self.model!r})"
+
+    async def async_policy(
+        self, observation: Observation, info: dict[str, Any] | None = None, **kwargs: Any
+    ) -> list[ActionModel]:
+        answer = await self.run(observation.content)
+        return [ActionModel(policy_info=answer, agent_name=self.name)]
+
+    async def run(self, input: Any) -> Any:
+        """Answers; what was done for it is recorded in the task that this runs in."""
+        task = current_task()
+        if agent_path().split("/")[-1] == self.name:  # whoever called it has said who acts
+            return await self._work(task, input)
+        with acting_as(self.name):
+            return await self._work(task, input)
+
+    async def _work(self, task: TaskContext, input: Any) -> Any:
+        toolbox = await Toolbox.open(self.tools, task.tools, self.approve)
+        messages = self._opening(input)
+        corrections = 0
+        before = task.usage.tokens
+        for _ in range(self.max_steps):
+            request = ModelRequest(
+                list(messages),
+                toolbox.specs,
+                self.output.schema if self.output else None,
+                self.settings,
+            )
+            reply, record = await self.model.ask(request)
+            step = task.record({"action": reply.message, "model_call": record, "observation": None})
+            messages.append(reply.message)
+            if reply.tool_calls:
+                results = await self._use_tools(task, toolbox, reply)
+                step["tool_calls"] = [record for _, record in results]
+                step["observation"] = [message for message, _ in results]
+                messages += step["observation"]
+            else:
+                if reply.finish_reason == "length":
+                    raise TruncatedError("the model's answer was cut at max_tokens", reply.text)
+                if self.output is None:
+                    return reply.text
+                answer, problem = self.output.read(reply.text)
+                if not problem:
+                    return answer
+                if corrections == self.output.corrections:
+                    raise ValueError(f"no valid answer after {corrections} corrections: {problem}")
+                corrections += 1
+                messages.append({"role": "user", "content": self.output.complaint(problem)})
+                step["observation"] = messages[-1]
+            if self.max_tokens is not None and task.usage.tokens - before >= self.max_tokens:
+                raise TruncatedError(f"max_tokens={self.max_tokens} of the agent are used up")
+        raise TruncatedError(f"no answer after max_steps={self.max_steps}")
+
+    def _opening(self, input: Any) -> Messages:
+        system = [{"role": "system", "content": self.system_prompt}] if self.system_prompt else []
+        if isinstance(input, list) and input and all(_is_message(part) for part in input):
+            return [*system, *input]
+        text = input if isinstance(input, str) else json.dumps(input, default=str)
+        return [*system, {"role": "user", "content": text}]
+
+    async def _use_tools(
+        self, task: TaskContext, toolbox: Toolbox, reply: ModelReply
+    ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """All at the same time; the results in the order of the calls."""
+        return await run_together([toolbox.use(task, call) for call in reply.tool_calls])
+
+
+def _the_model(model: Model | str | None, conf: AgentConfig | None) -> Model:
+    if isinstance(model, Model):
+        if conf is not None:
+            raise ConfigError("model and conf both say which model to use: give one of them")
+        return model
+    if model is not None and not isinstance(model, str):
+        raise ConfigError(f"model must be a Model, the name of one or None, got {model!r:.80}")
+    if model is not None and conf is not None:
+        raise ConfigError("model and conf both say which model to use: give one of them")
+    return open_model(conf or AgentConfig(llm_model_name=model))
+
+
+def _tool_like(item: Any) -> Any:
+    return agent_as_tool(item) if policy_of(item) is not None else item
+
+
+def _is_message(part: Any) -> bool:
+    return isinstance(part, dict) and "role" in part

@@ -1,0 +1,126 @@
+"""What the code of a task can reach from anywhere in it: who it is, where it is recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from aworld.core.seeds import seed_for
+from aworld.core.usage import Usage
+
+
+class Line(Protocol):
+    """How a task speaks with the driver of its run."""
+
+    @property
+    def announced(self) -> Any: ...
+    def tell(self, news: Any) -> None: ...
+
+
+class NoLine:
+    """For a task that has no driver: an agent that is called by hand."""
+
+    announced = None
+
+    def tell(self, news: Any) -> None:
+        pass
+
+
+class TaskContext:
+    """One attempt at one task. Asyncio tasks and threads that it starts find the same one."""
+
+    def __init__(
+        self,
+        task_id: str = "",
+        seed: int = 0,
+        *,
+        attempt: int = 1,
+        tools: list[str] | None = None,
+        line: Line | None = None,
+        wants_events: bool = False,
+    ):
+        self.task_id = task_id
+        self.seed = seed
+        self.attempt = attempt
+        self.tools = tools or []  # if there are any: the only ones that may be used
+        self.line: Line = line or NoLine()
+        self.steps: list[dict[str, Any]] = []
+        self.usage = Usage()
+        self._wants_events = wants_events
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at this task: for tools that must not act twice."""
+        return self.task_id
+
+    def next_seed(self) -> int:
+        """One for each model call: it depends on who calls for the how-manieth time, only."""
+        name = agent_path()
+        self._counts[name] += 1
+        return seed_for(self.seed, name, self._counts[name])
+
+    def record(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        """Adds a step to the trajectory, under the name of the agent that made it."""
+        full = {"step": len(self.steps), "agent": agent_path(), **step, "reward": None}
+        self.steps.append(full)
+        return full
+
+    def spent(self, usage: Usage) -> None:
+        self.usage += usage
+        self.line.tell({"spent": tuple(usage)})
+
+    @property
+    def stopped_because(self) -> str | None:
+        """Why nothing more may be spent in this run, if that is so."""
+        announced = self.line.announced
+        return None if announced is None else announced.get("stop")
+
+    def emit(self, kind: str, **content: Any) -> None:
+        """Tells whoever watches this task what happens in it."""
+        if self._wants_events:
+            self.line.tell({"event": {"kind": kind, "agent": agent_path(), **content}})
+
+    @property
+    def on_text(self) -> Callable[[str], None] | None:
+        """Where a model's text goes while it is being made, if anybody watches."""
+        return (lambda text: self.emit("text", text=text)) if self._wants_events else None
+
+
+_current: ContextVar[TaskContext | None] = ContextVar("aworld_task", default=None)
+_path: ContextVar[tuple[str, ...]] = ContextVar("aworld_agent", default=())
+
+
+def current_task() -> TaskContext:
+    """The context of the task that this code runs in; a new one where there is none."""
+    context = _current.get()
+    if context is None:
+        context = TaskContext()
+        _current.set(context)
+    return context
+
+
+@contextmanager
+def in_task(context: TaskContext) -> Iterator[TaskContext]:
+    token = _current.set(context)
+    try:
+        yield context
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def acting_as(agent: str) -> Iterator[None]:
+    """What is done inside is done by this agent; one inside another is named after both."""
+    token = _path.set((*_path.get(), agent))
+    try:
+        yield
+    finally:
+        _path.reset(token)
+
+
+def agent_path() -> str:
+    return "/".join(_path.get())

@@ -1,0 +1,64 @@
+"""What a run's workers tell the driver while they work: what they spend, and when to slow down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from aworld.config import RunConfig
+from aworld.core.event import Event
+from aworld.core.usage import Usage
+from aworld.engines.outcomes import OutcomeStream
+
+
+class Ledger:
+    """Hears all workers, and announces to all of them what concerns all.
+
+    It is called in the thread of the engine's switchboard only.
+    """
+
+    def __init__(self, conf: RunConfig, on_event: Callable[[Event], None] | None = None):
+        self._conf = conf
+        self._on_event = on_event
+        self._outcomes: OutcomeStream | None = None
+        self._stop: str | None = None
+        self._slow: dict[str, tuple[float, float]] = {}
+        self.usage = Usage()
+        self.refused: str | None = None  # why the run has no sense any more
+
+    def open(self, outcomes: OutcomeStream) -> None:
+        """From now on the workers can be answered."""
+        self._outcomes = outcomes
+        self._act()
+
+    def hear(self, index: int, news: dict[str, Any]) -> None:
+        if "spent" in news:
+            self.usage += news["spent"]
+            if self._stop is None and (reason := self._used_up()):
+                self._stop = reason
+                self._act()
+        elif "slow" in news:
+            endpoint, until = news["slow"]
+            self._slow = {**self._slow, endpoint: (time.time(), until)}
+            self._act()
+        elif "refused" in news and self.refused is None:
+            self.refused = news["refused"]
+            self._act()
+        elif "event" in news and self._on_event is not None:
+            self._on_event(Event(**news["event"]))
+
+    def _used_up(self) -> str | None:
+        for name, used in (("max_tokens", self.usage.tokens), ("max_cost", self.usage.cost)):
+            most = getattr(self._conf, name)
+            if most is not None and used >= most:
+                return f"{name}={most:g} of the run are used up"
+        return None
+
+    def _act(self) -> None:
+        if self._outcomes is None:
+            return
+        if self._stop or self._slow:
+            self._outcomes.announce({"stop": self._stop, "slow": self._slow})
+        if self.refused is not None:
+            self._outcomes.cancel()

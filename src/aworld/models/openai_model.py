@@ -1,0 +1,182 @@
+"""Any server that speaks OpenAI's chat completions: OpenAI, vLLM, SGLang, Ollama and many more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import weakref
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from aworld.core.secret import Secret
+from aworld.errors import ConfigError, ModelError
+from aworld.models.base import Model, ModelReply, ModelRequest, OnText
+from aworld.models.streaming import assembled
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+MAY_PASS = {408, 409, 425, 429}
+REFUSED = {401: "refuses the key", 403: "refuses the key", 404: "does not know the model"}
+OPENAI = "https://api.openai.com/v1"
+
+
+class OpenAIModel(Model):
+    """`settings` go into every request as they are: temperature, top_p, max_tokens, ...
+
+    With `token_ids` the server is asked for the ids and log-probabilities of what it sampled, as
+    vLLM gives them: what trains must be what was sampled.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | Secret | None = None,
+        timeout: float = 120.0,
+        token_ids: bool = False,
+        **settings: Any,
+    ):
+        super().__init__(name, **settings)
+        self.base_url = base_url or OPENAI
+        self.api_key = Secret.of(api_key)
+        self.timeout = timeout
+        self.token_ids = token_ids
+        if self.api_key is None and self.base_url == OPENAI:
+            raise ConfigError(
+                f"model {name!r} needs a key or another server: set LLM_API_KEY or LLM_BASE_URL"
+            )
+
+    @property
+    def endpoint(self) -> str:
+        return self.base_url
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        import openai
+
+        try:
+            if on_text is not None:
+                return await self._stream(request, on_text)
+            completions = _client(self).chat.completions.with_raw_response
+            response = await completions.create(**self._call(request))
+            return self._reply(response.http_request.content, response.http_response.content)
+        except openai.APIStatusError as error:
+            raise self._status_error(error) from None
+        except openai.APITimeoutError as error:
+            if _could_not_connect(error):
+                raise self._unreachable(error) from None
+            message = f"{self.base_url} did not answer within {self.timeout:g} s"
+            raise ModelError(message, may_pass=True) from None
+        except openai.APIConnectionError as error:
+            if _could_not_connect(error):
+                raise self._unreachable(error) from None
+            message = f"{self.base_url} dropped the connection: {self._hidden(error.__cause__)}"
+            raise ModelError(message, may_pass=True) from None
+
+    def _call(self, request: ModelRequest) -> dict[str, Any]:
+        body = dict(request.settings)
+        if request.tools:
+            body["tools"] = request.tools
+        if request.output_schema is not None:
+            schema = {"name": "output", "schema": request.output_schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if self.token_ids:
+            body |= {"return_token_ids": True, "logprobs": True}
+        return {"model": self.name, "messages": request.messages, "extra_body": body}
+
+    async def _stream(self, request: ModelRequest, on_text: OnText) -> ModelReply:
+        call = self._call(request)
+        call["extra_body"]["stream_options"] = {"include_usage": True}
+        stream = await _client(self).chat.completions.create(**call, stream=True)
+        body = await assembled(stream, on_text)
+        return self._reply(stream.response.request.content, json.dumps(body).encode())
+
+    def _reply(self, sent: bytes, received: bytes) -> ModelReply:
+        """Taken from what really went over the wire."""
+        try:
+            body = json.loads(self._hidden(received.decode()))
+            choice = body["choices"][0]
+            message = choice["message"]
+            assert isinstance(message, dict)
+            usage = body.get("usage") or {}
+            logprobs = (choice.get("logprobs") or {}).get("content")
+            return ModelReply(
+                message=message,
+                sent=json.loads(sent),
+                finish_reason=choice.get("finish_reason") or "stop",
+                prompt_tokens=usage.get("prompt_tokens") or 0,
+                completion_tokens=usage.get("completion_tokens") or 0,
+                prompt_ids=body.get("prompt_token_ids") or choice.get("prompt_token_ids"),
+                completion_ids=choice.get("token_ids"),
+                logprobs=None if logprobs is None else [entry["logprob"] for entry in logprobs],
+                policy_version=body.get("policy_version"),
+            )
+        except (ValueError, LookupError, TypeError, AttributeError, AssertionError):
+            start = self._hidden(received[:200].decode(errors="replace"))
+            message = f"{self.base_url} sent what is no chat completion: {start!r}"
+            raise ModelError(message, may_pass=True) from None
+
+    def _status_error(self, error: Any) -> ModelError:
+        status: int = error.status_code
+        said = self._hidden(error.response.text[:500])
+        if status in REFUSED:
+            what = f"{REFUSED[status]} {self.name!r}" if status == 404 else REFUSED[status]
+            return ModelError(f"{self.base_url} {what} ({status}): {said}", refused=True)
+        return ModelError(
+            f"{self.base_url} answered {status}: {said}",
+            status=status,
+            may_pass=status in MAY_PASS or status >= 500,
+            retry_after=_retry_after(error.response.headers),
+        )
+
+    def _unreachable(self, error: Exception) -> ModelError:
+        message = f"{self.base_url} cannot be reached: {self._hidden(error.__cause__)}"
+        return ModelError(message, may_pass=True, unreachable=True)
+
+    def _hidden(self, text: Any) -> str:
+        return str(text) if self.api_key is None else self.api_key.hide_in(str(text))
+
+
+def _retry_after(headers: Any) -> float | None:
+    """In seconds: the server gives seconds, milliseconds or a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return float(headers["retry-after-ms"]) / 1000
+        value = headers.get("retry-after")
+        if value is None:
+            return None
+        if value.replace(".", "", 1).isdigit():
+            return float(value)
+        import datetime
+
+        until = parsedate_to_datetime(value)
+        return max(0.0, (until - datetime.datetime.now(until.tzinfo)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _could_not_connect(error: Exception) -> bool:
+    """By name: which HTTP library is under the openai client depends on its version."""
+    return type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
+
+
+# A client belongs to the event loop that it was first used in.
+_clients: weakref.WeakKeyDictionary[Any, dict[Any, AsyncOpenAI]] = weakref.WeakKeyDictionary()
+
+
+def _client(model: OpenAIModel) -> AsyncOpenAI:
+    of_loop = _clients.setdefault(asyncio.get_running_loop(), {})
+    key = (model.base_url, model.api_key, model.timeout, model.connect_seconds)
+    if key not in of_loop:
+        try:
+            from openai import AsyncOpenAI, Timeout
+        except ModuleNotFoundError:
+            raise ConfigError("models behind a URL need: pip install 'aworld[openai]'") from None
+        of_loop[key] = AsyncOpenAI(
+            base_url=model.base_url,
+            api_key="none" if model.api_key is None else model.api_key.reveal(),
+            timeout=Timeout(model.timeout, connect=model.connect_seconds),
+            max_retries=0,  # we do it, for all models alike
+        )
+    return of_loop[key]
