@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import random
@@ -13,7 +14,17 @@ import pytest
 import workloads
 from conftest import IN_PROCESSES, IN_THREADS
 
-from aworld import ActionModel, ConfigError, RunConfig, Runners, Task
+from aworld import (
+    ActionModel,
+    Agent,
+    ConfigError,
+    ParallelizableAgent,
+    RunConfig,
+    Runners,
+    Task,
+    tool,
+)
+from aworld.models.scripted import ScriptedModel, call
 
 SEED_PROGRAM = (Path(__file__).parent.parent / "test_seed_program.py").read_text()
 
@@ -26,11 +37,46 @@ class Sampler:
         return [ActionModel(policy_info=[draw.random() for _ in range(observation.content)])]
 
 
+@tool
+async def double(number: int) -> int:
+    """Doubles a number, after a while."""
+    await asyncio.sleep(0.01 * number)
+    return 2 * number
+
+
+def talk(messages):
+    """Doubles the number in the question twice, then tells what came of it."""
+    said = [message["content"] for message in messages if message["role"] != "assistant"]
+    return call("double", number=int(said[-1])) if len(said) < 3 else f"it is {said[-1]}"
+
+
+TEAM = ParallelizableAgent(
+    "team",
+    agents=[Agent(name, model=ScriptedModel(talk), tools=[double]) for name in ("one", "two")],
+)
+
+
+def test_an_agent_with_tools_answers_the_same_on_every_engine(engine):
+    tasks = [Task(input=str(i), agent=TEAM, id=str(i)) for i in range(20)]
+    responses = Runners.sync_run_task(tasks, engine.conf())
+    for response in responses.values():
+        answer = f"it is {4 * int(response.id)}"
+        assert response.answer == {"one": answer, "two": answer}
+        assert response.usage["model_calls"] == 6
+        assert len(response.trajectory.steps) == 6
+
+
 def fingerprint(responses) -> str:
     """All of every trajectory but the time that it took."""
     trajectories = [response.trajectory.to_dict() for response in responses.values()]
     for trajectory in trajectories:
         del trajectory["execution_time"]
+        for step in trajectory["steps"]:
+            del step["step"]  # agents side by side may take turns in another order
+            for timed in (step.get("model_call"), *(step.get("tool_calls") or ())):
+                for time in ("began", "ended"):
+                    (timed or {time: 0}).pop(time)
+        trajectory["steps"].sort(key=lambda step: step["agent"])
     text = json.dumps(trajectories, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -40,6 +86,7 @@ def test_the_same_seed_gives_the_same_trajectories_on_every_engine():
     for engine in (*IN_PROCESSES.values(), *IN_THREADS.values()):
         tasks = [Task(input=i % 5, agent=Sampler(), id=f"t{i}") for i in range(60)]
         tasks += [Task(input="raise", agent=workloads.sync_echo, id="plain")]
+        tasks += [Task(input=str(i), agent=TEAM, id=f"team {i}") for i in range(20)]
         responses = Runners.sync_run_task(tasks, engine.conf(seed=7))
         assert all(response.success for response in responses.values())
         prints[engine.name] = fingerprint(responses)

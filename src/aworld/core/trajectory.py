@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from aworld.core.failure import Status
+
+SCHEMA_VERSION = 1
 
 
 @dataclass(slots=True)
@@ -24,4 +27,19 @@ class Trajectory:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Plain data; it is JSON if what the task's agent was given and answered is."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trajectory:
+        values = dict(data)
+        version = values.pop("schema_version", SCHEMA_VERSION)
+        if version != SCHEMA_VERSION:
+            raise ValueError(
+                f"a trajectory of schema_version {version}: this is {SCHEMA_VERSION}, a newer "
+                "aworld has written it"
+            )
+        unknown = values.keys() - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(f"no part of a trajectory: {', '.join(sorted(unknown))}")
+        return cls(**values)

@@ -1,0 +1,305 @@
+"""The agent: asks, uses tools, asks again; within its limits, in the form asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+
+import pytest
+from fake_server import reply_with
+from pydantic import BaseModel
+
+from aworld import Agent, AgentConfig, ConfigError, RunConfig, Runners, Task, tool
+from aworld.core.context import current_task
+from aworld.models.openai_model import OpenAIModel
+from aworld.models.scripted import ScriptedModel, call, calls
+
+QUICK = RunConfig(worker_num=1, seed=5)
+
+
+@tool
+def double(number: int) -> int:
+    """Doubles a number."""
+    return 2 * number
+
+
+@tool
+async def slowly(word: str) -> str:
+    """Says a word after a while."""
+    await asyncio.sleep(0.3)
+    return word
+
+
+def scripted(*lines, **options):
+    return Agent("a", model=ScriptedModel(list(lines)), **options)
+
+
+def run(agent, question="?", conf=QUICK, **task):
+    task = Task(input=question, agent=agent, **task)
+    return Runners.sync_run_task(task, conf)[task.id]
+
+
+def observations(response):
+    return [
+        used["result"]
+        for step in response.trajectory.steps
+        for used in step.get("tool_calls") or ()
+    ]
+
+
+# -- the loop ------------------------------------------------------------------------------------
+
+
+def test_it_asks_uses_its_tools_and_asks_again():
+    response = run(scripted(call("double", number=4), "It is 8.", tools=[double]))
+    assert (response.answer, response.status) == ("It is 8.", "success")
+    assert observations(response) == ["8"]
+    last = response.trajectory.steps[-1]["model_call"]["messages"]
+    assert [message["role"] for message in last] == ["user", "assistant", "tool"]
+
+
+def test_a_plain_function_in_the_list_is_a_tool():
+    def triple(number: int) -> int:
+        """Triples."""
+        return 3 * number
+
+    assert observations(run(scripted(call("triple", number=2), "6", tools=[triple]))) == ["6"]
+
+
+def test_tool_calls_of_one_reply_run_at_the_same_time_and_keep_their_order():
+    words = ["a", "b", "c", "d", "e"]
+    agent = scripted(calls(*(("slowly", {"word": w}) for w in words)), "done", tools=[slowly])
+    response = run(agent)
+    assert observations(response) == words
+    used = response.trajectory.steps[0]["tool_calls"]
+    assert max(u["began"] for u in used) < min(u["ended"] for u in used)
+
+
+def test_what_goes_wrong_in_a_tool_is_told_to_the_model_and_the_task_goes_on():
+    @tool(timeout=0.2)
+    def bad(how: str) -> str:
+        """Goes wrong."""
+        if how == "hang":
+            time.sleep(3)
+        if how == "huge":
+            return "x" * (100 << 20)
+        raise ValueError("no such luck")
+
+    ways = ("raise", "hang", "huge")
+    lines = [call("bad", how=how) for how in ways]
+    response = run(scripted(*lines, call("worse"), call("bad"), "went on", tools=[bad]))
+    assert response.answer == "went on"
+    raised, hung, huge, unknown, wrong = observations(response)
+    assert raised == "ValueError: no such luck"
+    assert "stopped after 0.2 s" in hung
+    assert len(huge) < 21_000
+    assert "characters left out" in huge
+    assert "no tool named 'worse'" in unknown
+    assert "how" in wrong
+
+
+def test_another_agent_can_be_a_tool_and_its_steps_are_under_both_names():
+    helper = Agent("helper", model=ScriptedModel([call("double", number=3), "six"]), tools=[double])
+    boss = Agent("boss", model=ScriptedModel([call("helper", input="3*2?"), "ok"]), tools=[helper])
+    response = run(boss)
+    assert observations(response)[-1:] == ["six"] or "six" in observations(response)
+    agents = [step["agent"] for step in response.trajectory.steps]
+    assert agents == ["boss", "boss/helper", "boss/helper", "boss"]
+
+
+def test_a_conversation_can_be_the_input():
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    agent = Agent("a", model=ScriptedModel(lambda messages: str(len(messages))))
+    assert run(agent, [*messages, {"role": "user", "content": "?"}]).answer == "3"
+
+
+def test_an_agent_can_be_called_by_hand():
+    assert asyncio.run(scripted(call("double", number=1), "2", tools=[double]).run("?")) == "2"
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+def forever(**options):
+    return Agent(
+        "a", model=ScriptedModel(lambda _: call("double", number=1)), tools=[double], **options
+    )
+
+
+def test_it_is_truncated_after_max_steps():
+    response = run(forever(max_steps=3))
+    assert (response.status, len(response.trajectory.steps)) == ("truncated", 3)
+    assert response.trajectory.status == "truncated"
+    assert "max_steps=3" in response.msg
+
+
+def test_it_is_truncated_after_max_tokens():
+    response = run(forever(max_steps=1000, max_tokens=500))
+    assert response.status == "truncated"
+    assert 500 <= response.usage["prompt_tokens"] + response.usage["completion_tokens"] < 800
+
+
+def test_an_answer_that_was_cut_is_truncated_and_kept(server):
+    server.answer = lambda _: reply_with(
+        {"role": "assistant", "content": "half an ans"}, finish_reason="length"
+    )
+    response = run(Agent("a", model=OpenAIModel("fake", base_url=server.url)))
+    assert (response.status, response.answer) == ("truncated", "half an ans")
+
+
+@pytest.mark.parametrize("limit", [{"max_tokens": 3000}, {"max_cost": 0.03}])
+def test_a_run_stops_cleanly_when_its_budget_is_used_up(limit):
+    model = ScriptedModel(lambda _: call("double", number=1), prices=(10.0, 10.0))
+    agent = Agent("a", model=model, tools=[double], max_steps=5)
+    tasks = [Task(input="?", agent=agent) for _ in range(100)]
+    conf = RunConfig(worker_num=2, tasks_per_worker=2, **limit)
+    stream = Runners.stream_tasks(tasks, conf)
+    responses = list(stream)
+    assert len(responses) == 100
+    kinds = Counter(response.status for response in responses)
+    assert kinds.keys() == {"truncated", "skipped"}
+    assert kinds["skipped"] > 50
+    skipped = next(r for r in responses if r.status == "skipped")
+    assert f"{next(iter(limit))}=" in skipped.msg
+    assert 3000 <= stream.usage.tokens < 6000
+    assert stream.usage.cost == pytest.approx(stream.usage.tokens * 10 / 1e6)
+    assert sum(r.usage.get("cost", 0) for r in responses) == pytest.approx(stream.usage.cost)
+
+
+# -- what is allowed -----------------------------------------------------------------------------
+
+
+def test_a_tasks_own_list_of_tools_is_all_that_is_on_offer():
+    agent = scripted(call("slowly", word="x"), "done", tools=[double, slowly])
+    response = run(agent, tools=["double"])
+    (spec,) = response.trajectory.steps[0]["model_call"]["tools"]
+    assert spec["function"]["name"] == "double"
+    assert "no tool named 'slowly'" in observations(response)[0]
+    response = run(agent, tools=["doble"])
+    assert response.status == "failed"
+    assert "did you mean 'double'" in response.msg
+
+
+def only_small(name, arguments):
+    return True if arguments["number"] < 10 else "too large for me"
+
+
+async def never(name, arguments):
+    return False
+
+
+def test_an_approval_hook_is_asked_before_each_call():
+    lines = [call("double", number=4), call("double", number=40), "done"]
+    approved = run(scripted(*lines, tools=[double], approve=only_small))
+    assert observations(approved) == ["8", "the call was not approved: too large for me"]
+    refused = run(scripted(*lines, tools=[double], approve=never))
+    assert observations(refused) == ["the call was not approved"] * 2
+
+
+def test_a_tool_can_read_an_idempotency_key_that_is_the_same_for_every_attempt():
+    @tool
+    def pay() -> str:
+        """Pays."""
+        return current_task().idempotency_key
+
+    assert observations(run(scripted(call("pay"), "paid", tools=[pay]), id="bill 7")) == ["bill 7"]
+
+
+# -- the form of the answer ----------------------------------------------------------------------
+
+
+class City(BaseModel):
+    name: str
+    people: int
+
+
+def test_an_answer_comes_in_the_form_asked_for_after_corrections():
+    lines = ["Paris!", '{"name": "Paris"}', '```json\n{"name": "Paris", "people": 2}\n```']
+    response = run(scripted(*lines, output_type=City))
+    assert response.answer == City(name="Paris", people=2)
+    said = response.trajectory.steps[1]["observation"]["content"]
+    assert "people" in said
+    assert "Field required" in said
+
+
+def test_an_answer_that_never_fits_is_a_failure_not_an_answer():
+    response = run(scripted(*["no"] * 9, output_type=City, corrections=2))
+    assert response.status == "failed"
+    assert "no valid answer after 2 corrections" in response.msg
+    assert len(response.trajectory.steps) == 3
+
+
+def test_the_schema_is_sent_to_the_server(server):
+    server.answer = lambda _: reply_with(
+        {"role": "assistant", "content": '{"name":"X","people":1}'}
+    )
+    response = run(Agent("a", model=OpenAIModel("m", base_url=server.url), output_type=City))
+    assert response.answer == City(name="X", people=1)
+    sent = json.loads(server.bodies[0])["response_format"]["json_schema"]["schema"]
+    assert sent["required"] == ["name", "people"]
+
+
+# -- which model ---------------------------------------------------------------------------------
+
+
+def test_the_model_comes_from_the_environment(server, monkeypatch):
+    monkeypatch.setenv("LLM_MODEL_NAME", "from-env")
+    monkeypatch.setenv("LLM_BASE_URL", server.url)
+    monkeypatch.setenv("LLM_API_KEY", "env-key")
+    server.key = "env-key"
+    assert run(Agent("a"), "1 and 2").answer == "3"
+    assert json.loads(server.bodies[0])["model"] == "from-env"
+
+
+def test_the_model_comes_from_a_config(server):
+    conf = AgentConfig(
+        llm_provider="openai",
+        llm_model_name="m",
+        llm_base_url=server.url,
+        llm_api_key="canary-key",
+        llm_temperature=0.3,
+        llm_settings={"top_p": 0.5},
+    )
+    assert "canary" not in repr(conf)
+    assert run(Agent("a", conf=conf, max_completion_tokens=7), "1 and 2").answer == "3"
+    body = json.loads(server.bodies[0])
+    assert (body["temperature"], body["top_p"], body["max_completion_tokens"]) == (0.3, 0.5, 7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"model": 3}, "model must be"),
+        ({"model": "gpt-5"}, "LLM_API_KEY or LLM_BASE_URL"),
+        ({"model": ScriptedModel(["x"]), "conf": AgentConfig()}, "give one of them"),
+        ({"conf": AgentConfig(llm_provider="oai")}, "no model provider named 'oai'"),
+        ({"conf": AgentConfig(llm_provider="openai")}, "which model"),
+        ({"model": ScriptedModel(["x"]), "max_steps": 0}, "max_steps"),
+        ({"model": ScriptedModel(["x"]), "tools": [3]}, "3"),
+        ({"model": ScriptedModel(["x"]), "tools": [double, double]}, "double"),
+        ({"model": ScriptedModel(["x"]), "approve": "yes"}, "approve"),
+        ({"model": ScriptedModel(["x"]), "output_type": object()}, "output_type"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_when_the_agent_is_made(arguments, problem):
+    with pytest.raises(ConfigError, match=problem):
+        Agent("a", **arguments)
+
+
+# -- the cache -----------------------------------------------------------------------------------
+
+
+def test_a_cached_answer_is_not_asked_for_or_paid_again(server, tmp_path):
+    model = OpenAIModel("m", base_url=server.url, cache=str(tmp_path), prices=(1.0, 1.0))
+    agent = Agent("a", model=model)
+    first = run(agent, "1 and 2", id="t")
+    again = run(agent, "1 and 2", id="t")
+    assert first.answer == again.answer == "3"
+    assert len(server.bodies) == 1
+    assert (first.usage["model_calls"], again.usage) == (1, {})
+    assert again.trajectory.steps[0]["model_call"]["attempts"] == 0
+    run(agent, "1 and 2", conf=RunConfig(seed=6), id="t")  # another seed, another answer
+    run(agent, "1 and 3", id="t")
+    assert len(server.bodies) == 3

@@ -1,0 +1,128 @@
+"""Model servers have bad days: every task still ends, and what cannot go on says why, once."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+import time
+from collections import Counter
+
+import pytest
+from fake_server import FAULTS, FakeServer
+
+from aworld import AccessError, Agent, RunConfig, Runners, Task, tool
+from aworld.models.openai_model import OpenAIModel
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+def agent_at(url, *, api_key="test-key", timeout=1.0, tools=(add,), name="adder", **settings):
+    model = OpenAIModel("fake", base_url=url, api_key=api_key, timeout=timeout, **settings)
+    return Agent(name, model=model, tools=tools)
+
+
+def questions(agent, count):
+    return [
+        Task(input=f"Add {n}, 2, 3 and 4.", agent=agent, id=str(n), ground_truth=str(n + 9))
+        for n in range(count)
+    ]
+
+
+def right(tasks, responses):
+    return sum(responses[task.id].answer == task.ground_truth for task in tasks)
+
+
+CONF = RunConfig(worker_num=2, tasks_per_worker=50, seed=1)
+
+
+def test_with_faults_in_three_of_ten_replies_every_task_still_ends_right(server):
+    chance = random.Random(7)
+    kinds = itertools.cycle(FAULTS)
+    server.fault = lambda number: next(kinds) if chance.random() < 0.3 else None
+    tasks = questions(agent_at(server.url), 500)
+    responses = Runners.sync_run_task(tasks, CONF)
+    assert Counter(r.status for r in responses.values()) == {"success": 500}
+    assert right(tasks, responses) == 500
+    assert set(server.faults) == set(FAULTS)
+    assert len(server.bodies) <= 1.6 * 500 * 3  # three calls each, if all goes well
+
+
+def test_a_wrong_key_is_one_clear_error_for_the_run(server):
+    server.key = "right-key"
+    tasks = questions(agent_at(server.url, api_key="wrong-key-canary"), 500)
+    with pytest.raises(AccessError, match=r"refuses the key \(401\)") as caught:
+        Runners.sync_run_task(tasks, CONF)
+    assert "canary" not in str(caught.value)
+    assert set(caught.value.responses) == {task.id for task in tasks}  # nothing is lost with it
+    assert len(server.bodies) < 150  # those that were under way, each once
+
+
+def test_an_unreachable_host_is_said_within_the_connect_timeout():
+    with FakeServer() as server:
+        url = server.url
+    began = time.monotonic()
+    response = Runners.sync_run("1 and 2", agent_at(url, connect_seconds=1.0), CONF)
+    assert time.monotonic() - began < 10
+    assert response.status == "failed"
+    assert f"{url} cannot be reached" in response.msg
+
+
+def test_a_server_that_comes_back_within_the_connect_timeout_is_waited_for(server):
+    began = time.monotonic()
+    server.fault = lambda number: "half a body" if time.monotonic() - began < 1 else None
+    assert Runners.sync_run("1 and 2", agent_at(server.url), CONF).answer == "3"
+
+
+def test_after_too_many_requests_all_workers_slow_down_and_speed_up_again(server):
+    server.delay = 0.02
+    limit = 20
+    server.fault = lambda number: "429 with Retry-After" if server.in_flight > limit else None
+    tasks = questions(agent_at(server.url), 300)
+    responses = Runners.sync_run_task(tasks, CONF)
+    assert right(tasks, responses) == 300
+    # 100 in flight against a limit of 20: without slowing down most replies would be refusals
+    assert server.faults["429 with Retry-After"] < 0.5 * 900
+
+
+def test_a_hopeless_request_is_not_tried_again(server):
+    server.fault = lambda number: None
+    server.answer = lambda request: (_ for _ in ()).throw(AssertionError)
+    agent = agent_at(server.url, retries=2)
+    server.fault = lambda number: "500"
+    response = Runners.sync_run("1 and 2", agent, CONF)
+    assert response.status == "failed"
+    assert "answered 500: oops" in response.msg
+    assert len(server.bodies) == 3  # once, and two retries
+
+
+def test_a_model_that_calls_tools_for_ever_is_truncated(server):
+    server.fault = lambda number: "unknown tool"
+    response = Runners.sync_run("1 and 2", agent_at(server.url), CONF)
+    assert response.status == "truncated"
+    assert "max_steps=10" in response.msg
+    assert len(response.trajectory.steps) == 10
+
+
+def test_the_key_is_nowhere_to_be_seen(server, caplog):
+    """The server echoes it in an error; agents are shown, pickled and recorded."""
+    key = "sk-canary-0123456789"
+    agent = agent_at(server.url, api_key=key)
+    assert key not in repr(agent)
+    assert key not in repr(pickle.loads(pickle.dumps(agent.model)))
+    assert key not in repr(vars(agent.model))
+    response = Runners.sync_run("1 and 2", agent, CONF)
+    assert response.success
+    assert key not in repr(response)
+    assert key not in str(response.trajectory.to_dict())
+    server.key = "another"
+    with pytest.raises(AccessError) as caught:
+        Runners.sync_run("1 and 2", agent, CONF)
+    assert "[secret]" in str(caught.value)
+    assert key not in str(caught.value)
+    assert key not in repr(caught.value.responses)
+    assert key not in caplog.text
