@@ -40,7 +40,7 @@ class RunConfig(KnownKeysOnly):
     in_local            for Ray and Spark: True for an embedded cluster on this machine, False for
                         that of the environment; None: embedded, unless there is an address
     address             of a cluster: 'auto', 'host:port', 'ray://...' (Ray), a master URL (Spark)
-    engine_options      passed on to Ray's actors and ray.init, or to Spark's configuration
+    engine_options      passed on to Ray's tasks and ray.init, or to Spark's configuration
     reuse_process       run in this process, to debug: breakpoints work, nothing can be killed
     cls                 an engine of your own: a RuntimeEngine class or its dotted path
     job_name            how the run is called in process lists and logs

@@ -228,7 +228,7 @@ class RemoteNodeExecutor:
 def _executor_on(node: Node, conf: RunConfig) -> DistributedExecutor:
     from aworld.engines import ray_runtime
 
-    options = {k: v for k, v in conf.engine_options.items() if k in ray_runtime.ACTOR_OPTIONS}
+    options = {k: v for k, v in conf.engine_options.items() if k in ray_runtime.PLACE_OPTIONS}
     if not node.cpus and "num_cpus" not in options:
         raise ConfigError(
             f"node {node.address} offers no CPU: leave it out, or set "

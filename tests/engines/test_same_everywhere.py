@@ -182,7 +182,7 @@ def test_an_address_that_comes_too_late_is_refused(name, address):
         Runners.sync_run(1, workloads.echo, conf)
 
 
-def test_ray_actor_options_reach_the_actor():
+def test_ray_options_reach_the_place_where_a_worker_runs():
     conf = IN_PROCESSES["ray"].conf(
         engine_options={"runtime_env": {"env_vars": {"AWORLD_TEST": "passed on"}}, "num_cpus": 0.5}
     )

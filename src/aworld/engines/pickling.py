@@ -31,8 +31,10 @@ class UnpicklableError(Exception):
 def encode(value: Any, name: str = "value", parts: tuple[str, ...] = ()) -> Payload:
     """`parts` are names for the parts of a tuple, for error messages."""
     kind = type(value)
-    if kind in PLAIN and not ((kind is str or kind is bytes) and len(value) >= LARGE):
-        return (value,)
+    if kind in PLAIN:
+        if not ((kind is str or kind is bytes) and len(value) >= LARGE):
+            return (value,)
+        return pickle.PickleBuffer(pickle.dumps(value, 5))
     try:
         data = dumps(value, name)
     except UnpicklableError:

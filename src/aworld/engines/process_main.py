@@ -10,11 +10,14 @@ import sys
 from io import FileIO, TextIOWrapper
 
 from aworld.engines.base import Invitation
+from aworld.engines.worker_process import KEEP_MEMORY
 
 
 def main(stdin: FileIO) -> None:
     """`stdin` brings the invitation; its end means that the driver is gone."""
     invitation: Invitation = pickle.load(stdin)
+    for name in KEEP_MEMORY:  # meant for this process, not for those that a task starts
+        os.environ.pop(name, None)
     lifeline = os.dup(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # input() in a task fails instead of hanging
     die_with_driver(lifeline)

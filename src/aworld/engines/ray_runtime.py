@@ -1,4 +1,4 @@
-"""The Ray engine: each worker stands in an actor."""
+"""The Ray engine: each worker is guarded by a task of Ray's, or by an actor from outside."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ try:
 except ModuleNotFoundError:
     raise ConfigError("the 'ray' engine needs: pip install 'aworld[ray]'") from None
 
-ACTOR_OPTIONS = {
+PLACE_OPTIONS = {
     "accelerator_type",
     "label_selector",
     "memory",
@@ -59,82 +59,65 @@ class RayRuntime(RuntimeEngine):
     def __init__(self, conf: RunConfig):
         super().__init__(conf)
         for key in conf.engine_options:
-            if key not in ACTOR_OPTIONS | INIT_OPTIONS:
-                known = ACTOR_OPTIONS | INIT_OPTIONS
+            if key not in PLACE_OPTIONS | INIT_OPTIONS:
+                known = PLACE_OPTIONS | INIT_OPTIONS
                 raise ConfigError(unknown_name("engine option of Ray", key, known))
         self._is_connected = False
-        self._actors: set[Any] = set()
-        self._free: list[Any] = []  # those whose worker has ended
 
     def open(self) -> None:
         connect(self.conf, self.worker_num)
         self._is_connected = True
         self._is_outside = ray_client.is_connected()
-        is_embedded = connection.is_embedded
-        if not self._is_outside and not is_embedded:
+        if not self._is_outside and not connection.is_embedded:
             self.listen_host = ray.util.get_node_ip_address()  # other machines must reach it
-        options = {k: v for k, v in self.conf.engine_options.items() if k in ACTOR_OPTIONS}
         # in a cluster of our own, runs beside this one must find room
-        options = {"num_cpus": 0 if is_embedded else 1, "max_restarts": 0, **options}
-        if self._is_outside:
-            options["max_concurrency"] = 4  # it serves; pulling, pushing and hanging up go on
-            warnings.filterwarnings("ignore", "More than 10MB of messages")  # it is meant so
-        stand = OutsideStand if self._is_outside else Stand
+        options: dict[str, Any] = {"num_cpus": 0 if connection.is_embedded else 1}
+        options |= {k: v for k, v in self.conf.engine_options.items() if k in PLACE_OPTIONS}
         try:
-            self._stand = ray.remote(stand).options(**options)
+            if self._is_outside:
+                warnings.filterwarnings("ignore", "More than 10MB of messages")  # it is meant so
+                self._stand = ray.remote(OutsideStand).options(max_concurrency=4, **options)
+            else:
+                self._guard = ray.remote(guard).options(max_retries=0, **options)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"engine_options: {first_line(error)}") from None
 
     def start_worker(self, invitation: Invitation) -> Worker:
-        actor = self._free.pop() if self._free else self._stand.remote()
-        self._actors.add(actor)
-        worker = RayWorker(actor, invitation, self._ended)
         if self._is_outside:
-            dig_tunnel(invitation, ActorEntrance(actor))
-        return worker
-
-    def _ended(self, actor: Any, stands: bool) -> None:
-        """A worker has ended: may its actor have another one?"""
-        if stands and not self._is_outside:
-            self._free.append(actor)
-        else:  # of a tunnel, too: what is under way in it must not reach another worker
-            self._actors.discard(actor)
-            release(actor)
+            return OutsideWorker(self._stand.remote(), invitation)
+        return RayWorker(self._guard.remote(invitation))
 
     def close(self) -> None:
-        for actor in self._actors:
-            release(actor)
         if self._is_connected:
             disconnect()
 
 
 class RayWorker:
-    """One call of an actor. It ends when the driver closes the connection to the worker."""
+    """A task of Ray's that guards the worker: it ends when the connection to it is closed.
 
-    def __init__(self, actor: Any, invitation: Invitation, on_end: Callable[[Any, bool], None]):
-        self._actor = actor
-        self._on_end = on_end
-        self._end = actor.serve.remote(invitation)
+    A task, not an actor: Ray runs it in a process that is there already.
+    """
+
+    def __init__(self, end: Any):
+        self._end = end
 
     def wait(self) -> str:
-        try:
-            how: Any = ray.get(self._end)
-            self._on_end(self._actor, True)
-            return how
-        except Exception as error:  # the client of ray:// has errors of its own
-            self._on_end(self._actor, False)
-            cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else error
-            return f"was lost with its actor: {first_line(cause)}"
+        return _how_it_ended(self._end)
 
     def kill(self) -> None:
-        release(self._actor)
+        if ray.is_initialized():  # else Ray would connect anew, to whatever it finds
+            ray.cancel(self._end, force=True)
 
 
-class Stand:
-    """An actor: a place in the cluster where one worker at a time lives."""
+def _how_it_ended(call: Any) -> str:
+    try:
+        return ray.get(call)
+    except Exception as error:  # the client of ray:// has errors of its own
+        cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else error
+        return f"was lost in its cluster: {first_line(cause)}"
 
-    def serve(self, invitation: Invitation) -> str:
-        return guard(invitation)
+
+# -- from outside, through ray:// ----------------------------------------------------------------
 
 
 class OutsideStand(Entrance):
@@ -142,6 +125,24 @@ class OutsideStand(Entrance):
 
     def serve(self, invitation: Invitation) -> str:
         return guard(self.lead(invitation))
+
+
+class OutsideWorker:
+    """An actor for one worker: what is under way in its tunnel must not reach another one."""
+
+    def __init__(self, actor: Any, invitation: Invitation):
+        self._actor = actor
+        self._end = actor.serve.remote(invitation)
+        dig_tunnel(invitation, ActorEntrance(actor))
+
+    def wait(self) -> str:
+        how = _how_it_ended(self._end)
+        self.kill()
+        return how
+
+    def kill(self) -> None:
+        if ray.is_initialized():
+            ray.kill(self._actor)
 
 
 class ActorEntrance:
@@ -247,12 +248,6 @@ def _knock(address: str) -> None:
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
-
-
-def release(actor: Any) -> None:
-    """Gives an actor's place back."""
-    if ray.is_initialized():  # else it would connect anew, to whatever it finds
-        ray.kill(actor)
 
 
 def _check_address(address: str | None) -> None:

@@ -1,6 +1,6 @@
 """Runs a worker on a machine of a cluster, on behalf of a driver elsewhere.
 
-Ray and Spark are asked only for a place to stand: an actor, or a job of one partition, calls
+Ray and Spark are asked only for a place to stand: a task, or a job of one partition, calls
 `guard`. The worker itself is the same fresh process as on the local engine. So whatever a task
 does to its process, the cluster does not notice, and the reason of its end is known.
 """

@@ -27,6 +27,10 @@ main(lifeline)
 """
 
 
+# For glibc: what large results have used is used again, not given back and asked for anew.
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "16777216", "MALLOC_TRIM_THRESHOLD_": "67108864"}
+
+
 class WorkerProcess:
     """A process that leads a group of its own: Ctrl-C does not reach it, killing reaches it all."""
 
@@ -39,6 +43,7 @@ class WorkerProcess:
         self._process = subprocess.Popen(
             [sys.executable, *flags, "-P", "-c", WORKER_CODE, name, invitation.job_name],
             stdin=subprocess.PIPE,
+            env=os.environ | KEEP_MEMORY,
             start_new_session=True,
             pass_fds=inherited,
         )
