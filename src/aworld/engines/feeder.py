@@ -53,7 +53,8 @@ class Feeder:
     def look(self) -> None:
         """There may be room for more."""
         with self._room:
-            self._room.notify()
+            if self._has_room():  # waking it for nothing costs more than looking
+                self._room.notify()
 
     def cancel(self) -> None:
         """What can still be counted is settled as cancelled; an open-ended source is left alone."""
@@ -90,10 +91,13 @@ class Feeder:
     def _wait_for_room(self) -> int:
         """Returns how many items may be pulled before asking again."""
         with self._room:
-            # a quarter at a time: two threads that wake each other for every item are slow
-            while (room := self._free_room()) <= self._window // 4 and not self.cancelled:
+            while not self._has_room():
                 self._room.wait()
-        return room
+            return self._free_room()
+
+    def _has_room(self) -> bool:
+        """A quarter at a time: two threads that wake each other for every item are slow."""
+        return self.cancelled or self._free_room() > self._window // 4
 
     def _free_room(self) -> int:
         count, size = self._buffered()
