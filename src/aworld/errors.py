@@ -4,6 +4,7 @@
     ├── ConfigError     what was asked for cannot run; nothing has been started
     ├── TaskError       raised by a future of an executor whose call could not end
     ├── ModelError      a model did not answer
+    ├── ToolError       for tools to raise: its message is what the model is told
     ├── TruncatedError  an agent was stopped by its max_steps or max_tokens before it had an answer
     ├── BudgetError     nothing more may be spent: the run's max_tokens or max_cost is reached
     └── RunError        a run could not go on
@@ -20,6 +21,7 @@ Whatever goes wrong *inside* a task is never raised by a run: it comes back as d
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -68,6 +70,11 @@ class ModelError(AWorldError):
         self.retry_after = retry_after  # seconds that the server asks to wait
         self.unreachable = unreachable
         self.refused = refused  # the key or the model: no other call will do better
+        self.asked_at = time.monotonic()  # when the server was asked, set by who asks
+
+
+class ToolError(AWorldError):
+    """Raise it in a tool to tell the model, in these words, what went wrong."""
 
 
 class TruncatedError(AWorldError):

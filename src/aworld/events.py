@@ -49,7 +49,14 @@ class EventStream:
     async def __aiter__(self) -> AsyncIterator[Event]:
         loop = asyncio.get_running_loop()
         arrived: asyncio.Queue[Event | BaseException | None] = asyncio.Queue()
-        self._start(lambda event: loop.call_soon_threadsafe(arrived.put_nowait, event))
+
+        def put(event: Event | BaseException | None) -> None:
+            try:
+                loop.call_soon_threadsafe(arrived.put_nowait, event)
+            except RuntimeError:  # the reader's loop has closed: nobody waits any more
+                pass
+
+        self._start(put)
         try:
             while (event := await arrived.get()) is not None:
                 yield _raised(event)

@@ -103,6 +103,13 @@ class Intake:
         if not isinstance(task.id, str):
             raise ConfigError(f"tasks[{position}] has the id {task.id!r}: it must be a str")
         check_timeout(task.timeout)  # tasks can be changed after they were made
+        if task.tools or self._conf.max_cost is not None:
+            from aworld.agents.inside import check_agent  # not needed otherwise, and not light
+
+            try:
+                check_agent(task, self._conf)
+            except ConfigError as error:
+                raise ConfigError(f"task {task.id!r} (at {position}): {error}") from None
         earlier = self._positions.setdefault(task.id, position)
         if earlier != position:
             raise ConfigError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,7 @@ class Ledger:
         self._on_event = on_event
         self._outcomes: OutcomeStream | None = None
         self._stop: str | None = None
-        self._slow: dict[str, tuple[float, float]] = {}
+        self._slow: dict[str, tuple[float, float]] = {}  # by endpoint: since when, until when
         self.usage = Usage()
         self.refused: str | None = None  # why the run has no sense any more
 
@@ -39,8 +38,8 @@ class Ledger:
                 self._stop = reason
                 self._act()
         elif "slow" in news:
-            endpoint, until = news["slow"]
-            self._slow = {**self._slow, endpoint: (time.time(), until)}
+            endpoint, began, until = news["slow"]
+            self._slow = {**self._slow, endpoint: (began, until)}
             self._act()
         elif "refused" in news and self.refused is None:
             self.refused = news["refused"]

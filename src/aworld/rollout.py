@@ -43,12 +43,18 @@ class Report(NamedTuple):
     def response(self, task_id: str) -> TaskResponse:
         answer, status, error, seconds, attempt, agent_id, steps, metadata, spent = self
         success = status == "success"
-        usage = Usage() if spent is None else Usage._make(spent)
+        tokens = _tokens_in(steps)
         trajectory = Trajectory(
-            task_id, agent_id, steps, answer, success, None, usage.tokens, seconds, status, metadata
+            task_id, agent_id, steps, answer, success, None, tokens, seconds, status, metadata
         )
-        known = {} if spent is None else usage._asdict()
-        return TaskResponse(task_id, answer, status, error, seconds, known, trajectory, attempt)
+        usage = {} if spent is None else Usage._make(spent)._asdict()
+        return TaskResponse(task_id, answer, status, error, seconds, usage, trajectory, attempt)
+
+
+def _tokens_in(steps: list[dict[str, Any]]) -> int:
+    """Of all replies, also of those that came from a cache and cost nothing."""
+    used = [step["model_call"]["usage"] for step in steps if "model_call" in step]
+    return sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in used)
 
 
 class Call(Line, Protocol):
@@ -90,7 +96,8 @@ async def rollout(fields: tuple[Any, ...], call: Call) -> tuple[Any, ...]:
     except TruncatedError as raised:
         status, error, answer = "truncated", describe_error(raised), raised.answer
     except BudgetError as raised:
-        status, error = "truncated" if task.steps else "skipped", describe_error(raised)
+        status = "truncated" if task.usage.model_calls else "skipped"
+        error = describe_error(raised)
     except BaseException as raised:  # cancelled at its timeout, too: the engine knows, and says so
         status, error = "failed", describe_error(raised)
     seconds = time.perf_counter() - begin

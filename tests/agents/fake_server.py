@@ -30,7 +30,8 @@ FAULTS = (
 class FakeServer:
     """`fault(number)` names what goes wrong with the request of that number, or gives None."""
 
-    def __init__(self, *, delay: float = 0.0, key: str | None = None):
+    def __init__(self, *, delay: float = 0.0, key: str | None = None, port: int = 0):
+        self.port = port
         self.delay = delay
         self.key = key
         self.fault: Callable[[int], str | None] = lambda number: None
@@ -48,7 +49,7 @@ class FakeServer:
         def serve() -> None:
             asyncio.set_event_loop(self._loop)
             self._server = self._loop.run_until_complete(
-                asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=1000)
+                asyncio.start_server(self._connected, "127.0.0.1", self.port, backlog=1000)
             )
             started.set()
             self._loop.run_forever()
@@ -61,8 +62,8 @@ class FakeServer:
         self._thread = threading.Thread(target=serve)
         self._thread.start()
         started.wait()
-        port = self._server.sockets[0].getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}/v1"
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/v1"
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -82,7 +83,7 @@ class FakeServer:
                         break
                 finally:
                     self.in_flight -= 1
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
@@ -114,6 +115,15 @@ class FakeServer:
             return _send(writer, 429, b'{"error": "too many"}', "retry-after: 0.05\r\n")
         if fault == "500":
             return _send(writer, 500, b"oops")
+        if fault == "429 for a day":
+            return _send(writer, 429, b'{"error": "too many"}', "retry-after: 86400\r\n")
+        if fault in ("400", "403"):
+            return _send(writer, int(fault), b"no")
+        if fault == "broken stream":
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+            writer.write(head + b'data: {"error": {"message": "overloaded"}}\n\n')
+            await writer.drain()
+            return False
         if fault == "hang":
             await asyncio.sleep(3600)
         if fault == "half a body":

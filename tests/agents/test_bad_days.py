@@ -9,7 +9,7 @@ import time
 from collections import Counter
 
 import pytest
-from fake_server import FAULTS, FakeServer
+from fake_server import FAULTS, FakeServer, reply_with
 
 from aworld import AccessError, Agent, RunConfig, Runners, Task, tool
 from aworld.models.openai_model import OpenAIModel
@@ -72,13 +72,17 @@ def test_an_unreachable_host_is_said_within_the_connect_timeout():
     assert f"{url} cannot be reached" in response.msg
 
 
-def test_a_server_that_comes_back_within_the_connect_timeout_is_waited_for(server):
-    began = time.monotonic()
-    server.fault = lambda number: "half a body" if time.monotonic() - began < 1 else None
-    assert Runners.sync_run("1 and 2", agent_at(server.url), CONF).answer == "3"
+def test_a_server_that_comes_back_within_the_connect_timeout_is_waited_for():
+    with FakeServer() as first:
+        agent, port = agent_at(first.url, connect_seconds=30), first.port
+    with Runners.stream_tasks(questions(agent, 1), CONF) as stream:
+        stream._open()  # it runs, and finds nobody there
+        time.sleep(0.5)
+        with FakeServer(port=port):
+            assert [response.answer for response in stream] == ["9"]
 
 
-def test_after_too_many_requests_all_workers_slow_down_and_speed_up_again(server):
+def test_too_many_requests_at_once_become_fewer(server):
     server.delay = 0.02
     limit = 20
     server.fault = lambda number: "429 with Retry-After" if server.in_flight > limit else None
@@ -87,17 +91,53 @@ def test_after_too_many_requests_all_workers_slow_down_and_speed_up_again(server
     assert right(tasks, responses) == 300
     # 100 in flight against a limit of 20: without slowing down most replies would be refusals
     assert server.faults["429 with Retry-After"] < 0.5 * 900
+    assert server.most_in_flight > limit
 
 
-def test_a_hopeless_request_is_not_tried_again(server):
-    server.fault = lambda number: None
-    server.answer = lambda request: (_ for _ in ()).throw(AssertionError)
-    agent = agent_at(server.url, retries=2)
-    server.fault = lambda number: "500"
-    response = Runners.sync_run("1 and 2", agent, CONF)
+@pytest.mark.parametrize(
+    ("fault", "said", "asked"),
+    [
+        ("500", "answered 500: oops", 3),  # once, and two retries
+        ("400", "answered 400: no", 1),
+        ("429 for a day", "asks to wait for 86400 s", 1),
+    ],
+)
+def test_a_request_is_tried_again_only_where_that_may_help(server, fault, said, asked):
+    server.fault = lambda number: fault
+    response = Runners.sync_run("1 and 2", agent_at(server.url, retries=2), CONF)
     assert response.status == "failed"
-    assert "answered 500: oops" in response.msg
-    assert len(server.bodies) == 3  # once, and two retries
+    assert said in response.msg
+    assert len(server.bodies) == asked
+
+
+def test_one_forbidden_request_of_many_does_not_end_the_run(server):
+    server.fault = lambda number: "403" if number == 20 else None
+    agent = agent_at(server.url)
+    responses = Runners.sync_run_task(questions(agent, 30), RunConfig(worker_num=1))
+    assert Counter(r.status for r in responses.values()) == {"success": 29, "failed": 1}
+
+
+@pytest.mark.parametrize("key", ["token", "test", "content"])
+def test_a_key_that_is_a_word_changes_no_reply(server, key):
+    server.answer = lambda _: reply_with({"role": "assistant", "content": "test token content"})
+    response = Runners.sync_run("?", agent_at(server.url, api_key=key), CONF)
+    assert response.answer == "test token content"
+    assert response.usage["prompt_tokens"] == 10
+
+
+def test_a_streamed_reply_that_breaks_off_is_asked_for_again(server):
+    server.fault = lambda number: "broken stream" if number < 3 else None
+    task = Task(input="1 and 2", agent=agent_at(server.url, tools=()))
+    events = list(Runners.stream_events(task, CONF))
+    assert [event.kind for event in events].count("retry") == 2
+    assert events[-1].response.answer == "3"
+
+
+def test_a_password_in_the_url_is_not_shown():
+    url = "http://someone:canary-password@127.0.0.1:9/v1?key=canary"
+    response = Runners.sync_run("?", agent_at(url, connect_seconds=0.5), CONF)
+    assert "http://127.0.0.1:9/v1 cannot be reached" in response.msg
+    assert "canary" not in repr(response)
 
 
 def test_a_model_that_calls_tools_for_ever_is_truncated(server):
@@ -108,7 +148,7 @@ def test_a_model_that_calls_tools_for_ever_is_truncated(server):
     assert len(response.trajectory.steps) == 10
 
 
-def test_the_key_is_nowhere_to_be_seen(server, caplog):
+def test_the_key_is_nowhere_to_be_seen(server, caplog, capfd):
     """The server echoes it in an error; agents are shown, pickled and recorded."""
     key = "sk-canary-0123456789"
     agent = agent_at(server.url, api_key=key)
@@ -125,4 +165,6 @@ def test_the_key_is_nowhere_to_be_seen(server, caplog):
     assert "[secret]" in str(caught.value)
     assert key not in str(caught.value)
     assert key not in repr(caught.value.responses)
+    assert key not in "".join(r.error.traceback for r in caught.value.responses.values() if r.error)
     assert key not in caplog.text
+    assert key not in "".join(capfd.readouterr())

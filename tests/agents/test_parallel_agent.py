@@ -18,7 +18,7 @@ from aworld import (
     Runners,
     SerialAgent,
 )
-from aworld.models.scripted import ScriptedModel
+from aworld.models.scripted import ScriptedModel, call
 
 QUICK = RunConfig(worker_num=1)
 
@@ -98,6 +98,20 @@ def test_a_failed_agent_is_marked_dropped_or_raised_but_never_an_answer():
     raised = run(ParallelizableAgent(agents=agents, on_error="raise"))
     assert (raised.status, raised.answer) == ("failed", None)
     assert "nothing found" in raised.msg
+
+
+def leave(question):
+    raise SystemExit(3)
+
+
+def test_an_agent_that_exits_or_fails_late_leaves_its_mark_and_harms_no_other():
+    late = Agent("late", model=ScriptedModel([call("nothing")]), max_steps=1)
+    agents = [Searcher("a"), leave, late]
+    response = run(ParallelizableAgent("p", agents=agents, on_error="drop"))
+    assert response.answer == {"a": "a: q"}
+    assert response.attempts == 1
+    marks = {step["agent"]: step["error"] for step in response.trajectory.steps if "error" in step}
+    assert marks == {"p/late": "TruncatedError", "p/leave": "SystemExit"}
 
 
 def test_agents_can_be_nested_and_chained():

@@ -1,1 +1,31 @@
 """Who does the work in a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aworld.agents.echo import EchoAgent
+    from aworld.agents.llm_agent import Agent
+    from aworld.agents.parallel_agent import ParallelizableAgent, SerialAgent
+
+# Imported when first asked for: an agent that is a function needs none of them.
+_HOMES = {
+    "Agent": "aworld.agents.llm_agent",
+    "EchoAgent": "aworld.agents.echo",
+    "ParallelizableAgent": "aworld.agents.parallel_agent",
+    "SerialAgent": "aworld.agents.parallel_agent",
+}
+
+__all__ = ["Agent", "EchoAgent", "ParallelizableAgent", "SerialAgent"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'aworld.agents' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

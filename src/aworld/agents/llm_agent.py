@@ -9,16 +9,18 @@ from typing import Any
 from aworld.agents.calling import policy_of
 from aworld.agents.output import Output
 from aworld.agents.running import run_together
-from aworld.agents.toolbox import Approve, Toolbox, agent_as_tool
+from aworld.agents.toolbox import AgentTool, Approve, Toolbox
 from aworld.config import AgentConfig, check_count
 from aworld.core.action import ActionModel, Observation
-from aworld.core.context import TaskContext, acting_as, agent_path, current_task
+from aworld.core.context import TaskContext, acting_agent, acting_as, task_at_hand
 from aworld.errors import ConfigError, TruncatedError
 from aworld.models import open_model
-from aworld.models.base import Model, ModelReply, ModelRequest
+from aworld.models.base import Model, ModelReply, ModelRequest, check_settings
 from aworld.tools.base import as_tools
 
 Messages = list[dict[str, Any]]
+
+MOST_TOOLS_AT_ONCE = 32
 
 
 class Agent:
@@ -28,7 +30,7 @@ class Agent:
     system_prompt  what the model is told first
     tools          typed functions, Tools, MCP servers and other agents
     max_steps      how many times the model may be asked; then the task is `truncated`
-    max_tokens     how many tokens all calls of one task may use; then it is `truncated`
+    max_tokens     how many tokens its calls in one task may use; then it is `truncated`
     output_type    a pydantic model that the answer must fit
     corrections    how often the model is told what does not fit, and may answer again
     approve        asked before each tool call: approve(name, arguments) -> True, False or a reason
@@ -50,8 +52,9 @@ class Agent:
         approve: Approve | None = None,
         **settings: Any,
     ):
-        if not isinstance(name, str) or not name:
-            raise ConfigError(f"an agent's name must be a str, got {name!r}")
+        if not isinstance(name, str) or not name or "/" in name:
+            raise ConfigError(f"an agent's name must be a str without a /, got {name!r}")
+        check_settings(Agent, settings)
         check_count("max_steps", max_steps, least=1)
         check_count("corrections", corrections, least=0)
         if max_tokens is not None:
@@ -79,18 +82,17 @@ class Agent:
 
     async def run(self, input: Any) -> Any:
         """Answers; what was done for it is recorded in the task that this runs in."""
-        task = current_task()
-        if agent_path().split("/")[-1] == self.name:  # whoever called it has said who acts
-            return await self._work(task, input)
-        with acting_as(self.name):
-            return await self._work(task, input)
+        with task_at_hand() as task:
+            if acting_agent() == self.name:  # whoever called it has said who acts
+                return await self._work(task, input)
+            with acting_as(self.name):
+                return await self._work(task, input)
 
     async def _work(self, task: TaskContext, input: Any) -> Any:
         toolbox = await Toolbox.open(self.tools, task.tools, self.approve)
         messages = self._opening(input)
-        corrections = 0
-        before = task.usage.tokens
-        for _ in range(self.max_steps):
+        corrections = tokens = 0
+        for turn in range(self.max_steps):
             request = ModelRequest(
                 list(messages),
                 toolbox.specs,
@@ -100,14 +102,15 @@ class Agent:
             reply, record = await self.model.ask(request)
             step = task.record({"action": reply.message, "model_call": record, "observation": None})
             messages.append(reply.message)
+            tokens += reply.prompt_tokens + reply.completion_tokens
             if reply.tool_calls:
-                results = await self._use_tools(task, toolbox, reply)
+                results = await self._use_tools(task, toolbox, reply, turn)
                 step["tool_calls"] = [record for _, record in results]
                 step["observation"] = [message for message, _ in results]
                 messages += step["observation"]
             else:
                 if reply.finish_reason == "length":
-                    raise TruncatedError("the model's answer was cut at max_tokens", reply.text)
+                    raise TruncatedError("the answer was cut: finish_reason 'length'", reply.text)
                 if self.output is None:
                     return reply.text
                 answer, problem = self.output.read(reply.text)
@@ -118,7 +121,7 @@ class Agent:
                 corrections += 1
                 messages.append({"role": "user", "content": self.output.complaint(problem)})
                 step["observation"] = messages[-1]
-            if self.max_tokens is not None and task.usage.tokens - before >= self.max_tokens:
+            if self.max_tokens is not None and tokens >= self.max_tokens:
                 raise TruncatedError(f"max_tokens={self.max_tokens} of the agent are used up")
         raise TruncatedError(f"no answer after max_steps={self.max_steps}")
 
@@ -130,26 +133,28 @@ class Agent:
         return [*system, {"role": "user", "content": text}]
 
     async def _use_tools(
-        self, task: TaskContext, toolbox: Toolbox, reply: ModelReply
+        self, task: TaskContext, toolbox: Toolbox, reply: ModelReply, turn: int
     ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """All at the same time; the results in the order of the calls."""
-        return await run_together([toolbox.use(task, call) for call in reply.tool_calls])
+        """At the same time; the results in the order of the calls."""
+        calls = [
+            toolbox.use(task, call, f"{turn}.{number}")
+            for number, call in enumerate(reply.tool_calls)
+        ]
+        return await run_together(calls, at_once=MOST_TOOLS_AT_ONCE)
 
 
 def _the_model(model: Model | str | None, conf: AgentConfig | None) -> Model:
+    if model is not None and conf is not None:
+        raise ConfigError("model and conf both say which model to use: give one of them")
     if isinstance(model, Model):
-        if conf is not None:
-            raise ConfigError("model and conf both say which model to use: give one of them")
         return model
     if model is not None and not isinstance(model, str):
         raise ConfigError(f"model must be a Model, the name of one or None, got {model!r:.80}")
-    if model is not None and conf is not None:
-        raise ConfigError("model and conf both say which model to use: give one of them")
     return open_model(conf or AgentConfig(llm_model_name=model))
 
 
 def _tool_like(item: Any) -> Any:
-    return agent_as_tool(item) if policy_of(item) is not None else item
+    return AgentTool(item) if policy_of(item) is not None else item
 
 
 def _is_message(part: Any) -> bool:

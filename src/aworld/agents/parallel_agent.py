@@ -63,7 +63,8 @@ class ParallelizableAgent:
         self, agent: Any, observation: Observation, info: dict[str, Any]
     ) -> tuple[Any, Exception | None]:
         try:
-            return await run_agent(agent, observation, info), None
+            own = Observation(observation.content, dict(observation.info))
+            return await run_agent(agent, own, dict(info)), None
         except (AccessError, BudgetError):  # not this agent's fault: it ends the task
             raise
         except Exception as error:

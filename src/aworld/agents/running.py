@@ -8,29 +8,37 @@ from typing import Any, TypeVar
 
 from aworld.agents.calling import agent_name, call_agent
 from aworld.core.action import ActionModel, Observation
-from aworld.core.context import acting_as, agent_path, current_task
+from aworld.core.context import acting_agent, acting_as, agent_path, task_at_hand
 from aworld.core.failure import describe_error
 
 Result = TypeVar("Result")
 
 
 async def run_agent(agent: Any, observation: Observation, info: dict[str, Any]) -> Any:
-    """The agent's answer. An agent that records no steps itself gets one for the whole."""
-    with acting_as(agent_name(agent)):
+    """The agent's answer. An agent that records no steps itself gets one for the whole.
+
+    So does one inside another that fails: it would otherwise leave no mark.
+    """
+    is_inner = bool(acting_agent())
+    with task_at_hand() as task, acting_as(agent_name(agent)):
+        before = len(task.steps)
+        step = {"observation": observation.content, "action": None}
         try:
             answer = _answer(await call_agent(agent, observation, info))
-        except Exception as error:
-            kind = describe_error(error).kind
-            _record_the_whole({"observation": observation.content, "action": None, "error": kind})
+        except (Exception, SystemExit) as error:
+            if is_inner or not _has_steps(task.steps[before:]):
+                task.record({**step, "error": describe_error(error).kind})
+            if is_inner and isinstance(error, SystemExit):  # it would end the event loop
+                raise RuntimeError(f"the agent called exit({error})") from error
             raise
-        _record_the_whole({"observation": observation.content, "action": answer})
+        if not _has_steps(task.steps[before:]):
+            task.record({**step, "action": answer})
         return answer
 
 
-def _record_the_whole(step: dict[str, Any]) -> None:
-    task, me = current_task(), agent_path()
-    if not any(f"{step['agent']}/".startswith(f"{me}/") for step in task.steps):
-        task.record(step)
+def _has_steps(steps: list[dict[str, Any]]) -> bool:
+    me = agent_path()
+    return any(f"{step['agent']}/".startswith(f"{me}/") for step in steps)
 
 
 def _answer(actions: list[ActionModel]) -> Any:
@@ -42,9 +50,12 @@ def _answer(actions: list[ActionModel]) -> Any:
     return [action.policy_info for action in actions]
 
 
-async def run_together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """All at once; when one raises, the others are stopped and it is raised as it is."""
-    tasks = [asyncio.ensure_future(part) for part in work]
+async def run_together(
+    work: Iterable[Coroutine[Any, Any, Result]], *, at_once: int | None = None
+) -> list[Result]:
+    """All at once, or so many. When one raises, the others are stopped; it is raised as it is."""
+    room = asyncio.Semaphore(at_once) if at_once else None
+    tasks = [asyncio.ensure_future(_in_turn(part, room)) for part in work]
     try:
         return await asyncio.gather(*tasks)
     except BaseException:
@@ -52,3 +63,13 @@ async def run_together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Resu
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+async def _in_turn(part: Coroutine[Any, Any, Result], room: asyncio.Semaphore | None) -> Result:
+    try:
+        if room is None:
+            return await part
+        async with room:
+            return await part
+    finally:
+        part.close()  # it may never have had its turn

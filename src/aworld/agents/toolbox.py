@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from aworld.agents.calling import agent_name, call_agent, call_function
+from aworld.agents.calling import agent_name, call_function
+from aworld.agents.running import run_agent
 from aworld.core.action import Observation
-from aworld.core.context import TaskContext, acting_as
-from aworld.core.failure import ErrorInfo
+from aworld.core.context import TaskContext, seeds_apart
+from aworld.core.failure import ErrorInfo, describe_error
 from aworld.errors import ConfigError, unknown_name
-from aworld.tools.base import Tool, ToolResult, ToolSource
+from aworld.tools.base import Tool, ToolResult, ToolSource, read_object
+from aworld.tools.schema import BadArgumentsError
 
 Approve = Callable[[str, dict[str, Any]], Any]
 Used = tuple[dict[str, Any], dict[str, Any]]  # the message for the model, and the record
@@ -34,22 +35,25 @@ class Toolbox:
         for item in items:
             for tool in [item] if isinstance(item, Tool) else await item.tools():
                 if tool.name in tools:
-                    raise ConfigError(f"two tools are called {tool.name!r}: rename one of them")
+                    raise ConfigError(
+                        f"two tools are called {tool.name!r}: rename one, or leave it out with "
+                        "McpServer(allow=[...])"
+                    )
                 tools[tool.name] = tool
-        for name in allowed:
-            if name not in tools:
-                raise ConfigError(unknown_name("tool of this agent", name, tools))
         if allowed:
             tools = {name: tool for name, tool in tools.items() if name in allowed}
         return cls(tools, approve)
 
-    async def use(self, task: TaskContext, call: dict[str, Any]) -> Used:
-        """Whatever goes wrong in a tool becomes an observation: the model can do better."""
-        function = call.get("function") or {}
-        name, arguments = str(function.get("name")), function.get("arguments") or "{}"
+    async def use(self, task: TaskContext, call: dict[str, Any], label: str) -> Used:
+        """Whatever goes wrong in a tool becomes an observation: the model can do better.
+
+        `label` tells this call from all others of the agent, whichever of them is faster.
+        """
+        name, arguments = call["function"]["name"], call["function"]["arguments"]
         task.emit("tool_call", tool=name, arguments=arguments, id=call.get("id"))
         began = time.time()
-        result = await self._result(name, arguments)
+        with seeds_apart(label):
+            result = await self._result(name, arguments)
         task.emit("tool_result", tool=name, text=result.text, id=call.get("id"))
         message = {"role": "tool", "tool_call_id": call.get("id"), "content": result.text}
         record = {
@@ -68,34 +72,39 @@ class Toolbox:
         if tool is None:
             text = unknown_name("tool", name, self._tools)
             return ToolResult(text, ErrorInfo("UnknownTool", text))
-        if self._approve is not None:
-            refusal = await self._refusal(tool.name, arguments)
-            if refusal is not None:
-                return ToolResult(refusal, ErrorInfo("NotApproved", refusal))
-        return await tool.run(arguments)
+        try:
+            given = read_object(arguments, tool.parameters)
+        except BadArgumentsError as fault:
+            return tool.complaint(fault)
+        refusal = None if self._approve is None else await self._refusal(name, given)
+        if refusal is not None:
+            return ToolResult(refusal, ErrorInfo("NotApproved", refusal))
+        return await tool.run(given)
 
-    async def _refusal(self, name: str, arguments: Any) -> str | None:
+    async def _refusal(self, name: str, arguments: dict[str, Any]) -> str | None:
         assert self._approve is not None
         try:
-            given = json.loads(arguments) if isinstance(arguments, str) else arguments
-        except ValueError:
-            return None  # the tool itself says what is wrong with them
-        verdict = await call_function(self._approve, name, given)
+            verdict = await call_function(self._approve, name, arguments)
+        except Exception as error:
+            verdict = describe_error(error).message
         if verdict is True:
             return None
         reason = f": {verdict}" if isinstance(verdict, str) else ""
         return f"the call was not approved{reason}"
 
 
-def agent_as_tool(agent: Any) -> Tool:
-    """Another agent can be asked like any tool; what it does is recorded under both names."""
-    name = agent_name(agent)
+class AgentTool(Tool):
+    """Another agent, asked like any tool; what it does is recorded under both names."""
 
-    async def ask(input: str) -> Any:
-        with acting_as(name):
-            actions = await call_agent(agent, Observation(input), {})
-        return actions[0].policy_info if len(actions) == 1 else [a.policy_info for a in actions]
+    def __init__(self, agent: Any):
+        name = agent_name(agent)
+        super().__init__(
+            self.ask,
+            name=re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64],
+            description=getattr(agent, "description", "") or f"Asks the agent {name!r}.",
+            timeout=None,
+        )
+        self.agent = agent
 
-    tool_name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
-    description = getattr(agent, "description", "") or f"Asks the agent {name!r}."
-    return Tool(ask, name=tool_name, description=description, timeout=None)
+    async def ask(self, input: str) -> Any:
+        return await run_agent(self.agent, Observation(input), {})

@@ -59,9 +59,9 @@ class TaskContext:
 
     def next_seed(self) -> int:
         """One for each model call: it depends on who calls for the how-manieth time, only."""
-        name = agent_path()
-        self._counts[name] += 1
-        return seed_for(self.seed, name, self._counts[name])
+        scope = "/".join(_scope.get())
+        self._counts[scope] += 1
+        return seed_for(self.seed, scope, self._counts[scope]) >> 1  # some servers take 31 bits
 
     def record(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Adds a step to the trajectory, under the name of the agent that made it."""
@@ -94,13 +94,23 @@ _current: ContextVar[TaskContext | None] = ContextVar("aworld_task", default=Non
 _path: ContextVar[tuple[str, ...]] = ContextVar("aworld_agent", default=())
 
 
+_scope: ContextVar[tuple[str, ...]] = ContextVar("aworld_scope", default=())
+
+
 def current_task() -> TaskContext:
     """The context of the task that this code runs in; a new one where there is none."""
+    return _current.get() or TaskContext()
+
+
+@contextmanager
+def task_at_hand() -> Iterator[TaskContext]:
+    """The task that this code runs in, or one that lasts as long as the block."""
     context = _current.get()
-    if context is None:
-        context = TaskContext()
-        _current.set(context)
-    return context
+    if context is not None:
+        yield context
+    else:
+        with in_task(TaskContext()) as context:
+            yield context
 
 
 @contextmanager
@@ -117,10 +127,26 @@ def acting_as(agent: str) -> Iterator[None]:
     """What is done inside is done by this agent; one inside another is named after both."""
     token = _path.set((*_path.get(), agent))
     try:
-        yield
+        with seeds_apart(agent):
+            yield
     finally:
         _path.reset(token)
 
 
+@contextmanager
+def seeds_apart(label: str) -> Iterator[None]:
+    """What is done inside has seeds of its own, whatever goes on beside it."""
+    token = _scope.set((*_scope.get(), label))
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
 def agent_path() -> str:
     return "/".join(_path.get())
+
+
+def acting_agent() -> str:
+    """The innermost one; empty where none acts."""
+    return (_path.get() or ("",))[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 HIDDEN = "[secret]"
 
@@ -18,8 +19,9 @@ class Secret:
     def reveal(self) -> str:
         return self._text
 
-    def hide_in(self, text: str) -> str:
-        return text.replace(self._text, HIDDEN) if len(self._text) >= 4 else text
+    def hide_in(self, text: str, *, least: int = 4) -> str:
+        """A text without it. A key shorter than `least` may be a word, and is left alone."""
+        return text.replace(self._text, HIDDEN) if len(self._text) >= least else text
 
     def __repr__(self) -> str:
         return HIDDEN
@@ -33,3 +35,10 @@ class Secret:
     @classmethod
     def of(cls, value: Any) -> Secret | None:
         return value if value is None or isinstance(value, Secret) else cls(str(value))
+
+
+def bare_url(url: str) -> str:
+    """Without a password or a query: fit to be shown."""
+    parts = urlsplit(url)
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"

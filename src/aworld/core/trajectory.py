@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from aworld.core.failure import Status
+from aworld.core.plain import plain
 
 SCHEMA_VERSION = 1
 
@@ -27,8 +28,9 @@ class Trajectory:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; it is JSON if what the task's agent was given and answered is."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        """Plain data, ready for JSON."""
+        values = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        return {"schema_version": SCHEMA_VERSION, **values}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Trajectory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aworld.core.plugins import load_dotted
 from aworld.errors import ConfigError, unknown_name
@@ -23,19 +23,26 @@ def open_model(conf: AgentConfig) -> Model:
 
     Without a name anywhere it is the embedded one: no server, no key.
     """
-    name = conf.llm_model_name or os.environ.get("LLM_MODEL_NAME")
-    base_url = conf.llm_base_url or os.environ.get("LLM_BASE_URL")
-    provider = conf.llm_provider or ("openai" if name or base_url else "embedded")
-    if provider not in MODELS:
-        raise ConfigError(unknown_name("model provider", provider, MODELS))
-    settings: dict[str, Any] = dict(conf.llm_settings)
+    if conf.llm_provider not in (None, *MODELS):
+        raise ConfigError(unknown_name("model provider", str(conf.llm_provider), MODELS))
+    name, settings = conf.llm_model_name, dict(conf.llm_settings)
+    provider = conf.llm_provider or _provider(conf)
     if provider == "openai":
+        name = name or os.environ.get("LLM_MODEL_NAME")
         if not name:
             raise ConfigError("which model? set llm_model_name, or LLM_MODEL_NAME")
-        settings["base_url"] = base_url
+        settings["base_url"] = conf.llm_base_url or os.environ.get("LLM_BASE_URL")
         settings["api_key"] = conf.llm_api_key or os.environ.get("LLM_API_KEY")
+    elif conf.llm_base_url or conf.llm_api_key:
+        raise ConfigError("the embedded model has no server: leave out llm_base_url, llm_api_key")
     for key in ("temperature", "max_tokens"):
         value = getattr(conf, f"llm_{key}")
         if value is not None:
             settings[key] = value
     return load_dotted(MODELS[provider])(*([name] if name else []), **settings)
+
+
+def _provider(conf: AgentConfig) -> str:
+    named = conf.llm_model_name or conf.llm_base_url or conf.llm_api_key
+    known = any(os.environ.get(name) for name in ("LLM_MODEL_NAME", "LLM_BASE_URL"))
+    return "openai" if named or known else "embedded"

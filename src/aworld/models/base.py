@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from aworld.config import check_count, check_timeout
 from aworld.core.context import TaskContext, current_task
 from aworld.core.usage import Prices, Usage
-from aworld.errors import AccessError, BudgetError, ModelError
+from aworld.errors import AccessError, BudgetError, ConfigError, ModelError
 from aworld.models.cache import CallCache
 from aworld.models.pace import Pace, pace_of
 from aworld.models.retry import with_retries
 
 OnText = Callable[[str], None]
+
+NO_SETTINGS = {"extra_body", "extra_headers", "default_headers", "messages", "n", "stream", "tools"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class ModelReply:
 
     @property
     def text(self) -> str:
-        return self.message.get("content") or ""
+        return self.message.get("content") or self.message.get("refusal") or ""
 
     @property
     def tool_calls(self) -> list[dict[str, Any]]:
@@ -67,6 +71,9 @@ class Model(ABC):
         cache: str | None = None,
         **settings: Any,
     ):
+        check_count("retries", retries, least=0)
+        check_timeout(connect_seconds)
+        check_settings(type(self), settings)
         self.name = name
         self.retries = retries
         self.connect_seconds = connect_seconds
@@ -77,6 +84,10 @@ class Model(ABC):
     @abstractmethod
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answers once, or raises a ModelError that says whether to try again."""
+
+    def cache_key(self, request: ModelRequest) -> Any:
+        """All that the answer depends on."""
+        return [type(self).__name__, self.endpoint, self.name, asdict(request)]
 
     @property
     def endpoint(self) -> str:
@@ -89,12 +100,9 @@ class Model(ABC):
     async def ask(self, request: ModelRequest) -> tuple[ModelReply, dict[str, Any]]:
         """Answers, whatever it takes; gives the reply and the record of the call."""
         task = current_task()
-        if task.stopped_because is not None:
-            raise BudgetError(task.stopped_because)
-        seed = task.next_seed()
-        settings = {**self.settings, **request.settings}
-        if settings.get("seed", "derived") == "derived":
-            settings["seed"] = seed
+        settings = {"seed": task.next_seed(), **self.settings, **request.settings}
+        if settings["seed"] is None:
+            del settings["seed"]
         request = ModelRequest(request.messages, request.tools, request.output_schema, settings)
         began = time.time()
         reply, attempts = await self._answer(request, task)
@@ -107,28 +115,51 @@ class Model(ABC):
 
     async def _answer(self, request: ModelRequest, task: TaskContext) -> tuple[ModelReply, int]:
         """The reply, and how many attempts it took: none if it was known already."""
-        known = None if self.cache is None else self.cache.get(self, request)
-        if known is not None:
-            return ModelReply(**known), 0
+        key = None
+        if self.cache is not None:
+            key = self.cache_key(request)
+            known = self.cache.get(key)
+            if known is not None and known.keys() == {f.name for f in fields(ModelReply)}:
+                return ModelReply(**known), 0
         pace = pace_of(self.endpoint)
         reply, attempts = await with_retries(
             lambda: self._paced(request, task, pace),
             most=self.retries,
             connect_seconds=self.connect_seconds,
+            on_retry=lambda error: task.emit("retry", text=str(error)),
         )
         if self.cache is not None:
-            self.cache.put(self, request, reply)
+            self.cache.put(key, reply)
         return reply, attempts
 
     async def _paced(self, request: ModelRequest, task: TaskContext, pace: Pace) -> ModelReply:
         async with pace.turn(task):
+            if task.stopped_because is not None:
+                raise BudgetError(task.stopped_because)
+            asked_at = time.monotonic()
             try:
                 return await self.complete(request, task.on_text)
             except ModelError as error:
+                error.asked_at = asked_at
                 if error.refused:
                     task.line.tell({"refused": str(error)})
                     raise AccessError(str(error)) from error
                 raise
+
+
+def check_settings(owner: type, settings: Iterable[str]) -> None:
+    """A misspelt argument would otherwise be sent to the server as a setting."""
+    import difflib
+
+    for key in settings:
+        if key in NO_SETTINGS:
+            raise ConfigError(f"{key!r} cannot be set: {owner.__name__} sees to it itself")
+        arguments = set()
+        for base in owner.__mro__[:-1]:
+            arguments |= set(inspect.signature(base.__init__).parameters) - {"self", "settings"}
+        close = difflib.get_close_matches(key, arguments, n=1, cutoff=0.8)
+        if close:
+            raise ConfigError(f"{owner.__name__} has no {key!r}: did you mean {close[0]!r}?")
 
 
 def _record(

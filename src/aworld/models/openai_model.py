@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import weakref
+import math
 from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from aworld.core.secret import Secret
+from aworld.config import check_timeout
+from aworld.core.secret import Secret, bare_url
 from aworld.errors import ConfigError, ModelError
 from aworld.models.base import Model, ModelReply, ModelRequest, OnText
 from aworld.models.streaming import assembled
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 MAY_PASS = {408, 409, 425, 429}
 REFUSED = {401: "refuses the key", 403: "refuses the key", 404: "does not know the model"}
+LONGEST_RETRY_AFTER = 300.0
 OPENAI = "https://api.openai.com/v1"
 
 
@@ -39,6 +42,9 @@ class OpenAIModel(Model):
         **settings: Any,
     ):
         super().__init__(name, **settings)
+        if find_spec("openai") is None:
+            raise ConfigError("models behind a URL need: pip install 'aworld[openai]'")
+        check_timeout(timeout)
         self.base_url = base_url or OPENAI
         self.api_key = Secret.of(api_key)
         self.timeout = timeout
@@ -50,7 +56,15 @@ class OpenAIModel(Model):
 
     @property
     def endpoint(self) -> str:
-        return self.base_url
+        return f"{self.base_url} {self.name}"
+
+    @property
+    def server(self) -> str:
+        """Its URL, fit to be shown."""
+        return bare_url(self.base_url)
+
+    def cache_key(self, request: ModelRequest) -> Any:
+        return [self.base_url, self._call(request)]
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         import openai
@@ -60,18 +74,23 @@ class OpenAIModel(Model):
                 return await self._stream(request, on_text)
             completions = _client(self).chat.completions.with_raw_response
             response = await completions.create(**self._call(request))
-            return self._reply(response.http_request.content, response.http_response.content)
+            reply = self._reply(response.http_request.content, response.http_response.content)
+            _answered.add(self.endpoint)
+            return reply
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APITimeoutError as error:
             if _could_not_connect(error):
                 raise self._unreachable(error) from None
-            message = f"{self.base_url} did not answer within {self.timeout:g} s"
+            message = f"{self.server} did not answer within {self.timeout:g} s"
             raise ModelError(message, may_pass=True) from None
         except openai.APIConnectionError as error:
             if _could_not_connect(error):
                 raise self._unreachable(error) from None
-            message = f"{self.base_url} dropped the connection: {self._hidden(error.__cause__)}"
+            message = f"{self.server} dropped the connection: {self._hidden(error.__cause__)}"
+            raise ModelError(message, may_pass=True) from None
+        except (openai.APIError, ValueError, LookupError) as error:  # in the middle of a stream
+            message = f"{self.server} broke off its reply: {self._hidden(error)}"
             raise ModelError(message, may_pass=True) from None
 
     def _call(self, request: ModelRequest) -> dict[str, Any]:
@@ -89,16 +108,20 @@ class OpenAIModel(Model):
         call = self._call(request)
         call["extra_body"]["stream_options"] = {"include_usage": True}
         stream = await _client(self).chat.completions.create(**call, stream=True)
-        body = await assembled(stream, on_text)
+        async with stream:
+            body = await assembled(stream, on_text)
         return self._reply(stream.response.request.content, json.dumps(body).encode())
 
     def _reply(self, sent: bytes, received: bytes) -> ModelReply:
         """Taken from what really went over the wire."""
         try:
-            body = json.loads(self._hidden(received.decode()))
+            text = received.decode()
+            if self.api_key is not None:  # a short one may be a word that the model wrote
+                text = self.api_key.hide_in(text, least=16)
+            body = json.loads(text)
             choice = body["choices"][0]
             message = choice["message"]
-            assert isinstance(message, dict)
+            _check_calls(message.get("tool_calls") or ())
             usage = body.get("usage") or {}
             logprobs = (choice.get("logprobs") or {}).get("content")
             return ModelReply(
@@ -112,37 +135,50 @@ class OpenAIModel(Model):
                 logprobs=None if logprobs is None else [entry["logprob"] for entry in logprobs],
                 policy_version=body.get("policy_version"),
             )
-        except (ValueError, LookupError, TypeError, AttributeError, AssertionError):
+        except (ValueError, LookupError, TypeError, AttributeError):
             start = self._hidden(received[:200].decode(errors="replace"))
-            message = f"{self.base_url} sent what is no chat completion: {start!r}"
+            message = f"{self.server} sent what is no chat completion: {start!r}"
             raise ModelError(message, may_pass=True) from None
 
     def _status_error(self, error: Any) -> ModelError:
         status: int = error.status_code
         said = self._hidden(error.response.text[:500])
-        if status in REFUSED:
+        if status == 401 or (status in REFUSED and self.endpoint not in _answered):
             what = f"{REFUSED[status]} {self.name!r}" if status == 404 else REFUSED[status]
-            return ModelError(f"{self.base_url} {what} ({status}): {said}", refused=True)
+            return ModelError(f"{self.server} {what} ({status}): {said}", refused=True)
+        if status == 429 and "insufficient_quota" in said:
+            return ModelError(f"{self.server} says that the quota is used up: {said}", refused=True)
+        wait = _retry_after(error.response.headers)
+        if wait is not None and wait > LONGEST_RETRY_AFTER:
+            return ModelError(f"{self.server} asks to wait for {wait:.0f} s ({status}): {said}")
         return ModelError(
-            f"{self.base_url} answered {status}: {said}",
+            f"{self.server} answered {status}: {said}",
             status=status,
             may_pass=status in MAY_PASS or status >= 500,
-            retry_after=_retry_after(error.response.headers),
+            retry_after=wait,
         )
 
     def _unreachable(self, error: Exception) -> ModelError:
-        message = f"{self.base_url} cannot be reached: {self._hidden(error.__cause__)}"
+        message = f"{self.server} cannot be reached: {self._hidden(error.__cause__)}"
         return ModelError(message, may_pass=True, unreachable=True)
 
     def _hidden(self, text: Any) -> str:
         return str(text) if self.api_key is None else self.api_key.hide_in(str(text))
 
 
+def _check_calls(calls: Any) -> None:
+    for call in calls:
+        if not isinstance(call["function"]["name"], str):
+            raise TypeError("a tool is called by its name")
+        call["function"].setdefault("arguments", "{}")
+
+
 def _retry_after(headers: Any) -> float | None:
     """In seconds: the server gives seconds, milliseconds or a date."""
     try:
         if "retry-after-ms" in headers:
-            return float(headers["retry-after-ms"]) / 1000
+            seconds = float(headers["retry-after-ms"]) / 1000
+            return seconds if 0 <= seconds < math.inf else None
         value = headers.get("retry-after")
         if value is None:
             return None
@@ -161,18 +197,21 @@ def _could_not_connect(error: Exception) -> bool:
     return type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
 
 
+_answered: set[str] = set()  # endpoints that have answered: their key and model are right
 # A client belongs to the event loop that it was first used in.
-_clients: weakref.WeakKeyDictionary[Any, dict[Any, AsyncOpenAI]] = weakref.WeakKeyDictionary()
+_clients: dict[asyncio.AbstractEventLoop, dict[Any, AsyncOpenAI]] = {}
 
 
 def _client(model: OpenAIModel) -> AsyncOpenAI:
-    of_loop = _clients.setdefault(asyncio.get_running_loop(), {})
+    from openai import AsyncOpenAI, Timeout
+
+    loop = asyncio.get_running_loop()
+    if loop not in _clients:
+        for closed in [known for known in _clients if known.is_closed()]:
+            del _clients[closed]
+    of_loop = _clients.setdefault(loop, {})
     key = (model.base_url, model.api_key, model.timeout, model.connect_seconds)
     if key not in of_loop:
-        try:
-            from openai import AsyncOpenAI, Timeout
-        except ModuleNotFoundError:
-            raise ConfigError("models behind a URL need: pip install 'aworld[openai]'") from None
         of_loop[key] = AsyncOpenAI(
             base_url=model.base_url,
             api_key="none" if model.api_key is None else model.api_key.reveal(),

@@ -8,7 +8,7 @@ from typing import Any
 
 async def assembled(chunks: AsyncIterable[Any], on_text: Callable[[str], None]) -> dict[str, Any]:
     """The body that the server would have sent in one piece; `on_text` hears the text meanwhile."""
-    body: dict[str, Any] = {}
+    body: dict[str, Any] = {"choices": []}
     message: dict[str, Any] = {"role": "assistant", "content": None}
     choice: dict[str, Any] = {"message": message, "finish_reason": None}
     calls: dict[int, dict[str, Any]] = {}
@@ -18,17 +18,20 @@ async def assembled(chunks: AsyncIterable[Any], on_text: Callable[[str], None]) 
             if name in data:
                 body[name] = data[name]
         for part in data.get("choices", []):
+            body["choices"] = [choice]
             choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
             _extend(choice, part)
             delta = part.get("delta", {})
-            if text := delta.get("content"):
-                message["content"] = (message["content"] or "") + text
-                on_text(text)
+            for name, value in delta.items():
+                if isinstance(value, str) and name != "role":  # content, refusal, reasoning, ...
+                    message[name] = (message.get(name) or "") + value
+            if delta.get("content"):
+                on_text(delta["content"])
             for piece in delta.get("tool_calls", []):
                 _add_call(calls, piece)
     if calls:
         message["tool_calls"] = [calls[index] for index in sorted(calls)]
-    return {**body, "choices": [choice] if message["content"] is not None or calls else []}
+    return body
 
 
 def _extend(choice: dict[str, Any], part: dict[str, Any]) -> None:
@@ -41,7 +44,7 @@ def _extend(choice: dict[str, Any], part: dict[str, Any]) -> None:
 
 def _add_call(calls: dict[int, dict[str, Any]], piece: dict[str, Any]) -> None:
     empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-    call = calls.setdefault(piece["index"], empty)
+    call = calls.setdefault(piece.get("index", len(calls)), empty)
     call["id"] = piece.get("id") or call["id"]
     function = piece.get("function", {})
     call["function"]["name"] += function.get("name") or ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from aworld.errors import ToolError
     from aworld.tools.arithmetic import calculator
-    from aworld.tools.base import Tool, ToolError, ToolResult, ToolSource, as_tools, tool
+    from aworld.tools.base import Tool, ToolResult, ToolSource, as_tools, tool
     from aworld.tools.code import bash, bash_tool, python, python_tool
     from aworld.tools.http import http_get
     from aworld.tools.mcp import McpServer
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "McpServer": "aworld.tools.mcp",
     "Tool": "aworld.tools.base",
-    "ToolError": "aworld.tools.base",
+    "ToolError": "aworld.errors",
     "ToolResult": "aworld.tools.base",
     "ToolSource": "aworld.tools.base",
     "as_tools": "aworld.tools.base",

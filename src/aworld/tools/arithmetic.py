@@ -8,7 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from aworld.tools.base import ToolError, tool
+from aworld.errors import ToolError
+from aworld.tools.base import tool
 
 LONGEST_EXPRESSION = 2_000
 MOST_BITS = 4_096  # of a whole number: about 1,200 digits

@@ -15,16 +15,12 @@ from aworld.config import check_count, check_timeout
 from aworld.core.failure import ErrorInfo, describe_error
 from aworld.errors import AWorldError, ConfigError
 from aworld.tools.docstring import summary
-from aworld.tools.limits import TimeUpError, call_within, in_own_thread, is_async
+from aworld.tools.limits import TimeUpError, call_within, is_async
 from aworld.tools.rendering import render, shorten
 from aworld.tools.schema import Arguments, BadArgumentsError, documented, hints_of
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the model servers accept
 LONGEST_COMPLAINT = 2_000
-
-
-class ToolError(AWorldError):
-    """Raise it in a tool to tell the model, in these words, what went wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +104,7 @@ class Tool:
         try:
             text = await self._run(arguments)
         except BadArgumentsError as fault:
-            message = f"the arguments of {self.name!r} do not fit: {fault}"
-            text = shorten(message, min(LONGEST_COMPLAINT, self.max_chars))
-            error = ErrorInfo("BadArguments", text)
+            return self.complaint(fault)
         except TimeUpError:
             text = f"the tool was stopped after {self.timeout:g} s"
             error = ErrorInfo("Timeout", text)
@@ -122,13 +116,19 @@ class Tool:
             text = shorten(f"{error.kind}: {error.message}", self.max_chars)
         return ToolResult(text, error, time.monotonic() - began)
 
+    def complaint(self, fault: BadArgumentsError) -> ToolResult:
+        """What the model is told about arguments that do not fit."""
+        message = f"the arguments of {self.name!r} do not fit: {fault}"
+        text = shorten(message, min(LONGEST_COMPLAINT, self.max_chars))
+        return ToolResult(text, ErrorInfo("BadArguments", text))
+
     async def _run(self, arguments: str | dict[str, Any]) -> str:
         positional, named = self._read(arguments)
         if is_async(self.function):
             value = await call_within(self.timeout, self.function, *positional, **named)
             if isinstance(value, (str, int, float, type(None))):
                 return render(value, self.max_chars)
-            return await in_own_thread(render, value, self.max_chars)
+            return await call_within(self.timeout, render, value, self.max_chars)
         return await call_within(self.timeout, self._call_and_render, positional, named)
 
     def _call_and_render(self, positional: list[Any], named: dict[str, Any]) -> Any:
@@ -141,7 +141,7 @@ class Tool:
         return render(await awaitable, self.max_chars)
 
     def _read(self, arguments: Any) -> tuple[list[Any], dict[str, Any]]:
-        given = _as_object(arguments, self.parameters)
+        given = read_object(arguments, self.parameters)
         if not self._is_typed:
             return [], given
         if self._arguments is None:  # it has travelled
@@ -229,7 +229,8 @@ def _checked_name(function: Any, name: str | None) -> str:
     return name
 
 
-def _as_object(arguments: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+def read_object(arguments: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as a model wrote them; BadArgumentsError says what is wrong with them."""
     given = arguments
     if isinstance(arguments, str):
         try:

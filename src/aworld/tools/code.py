@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 
 from aworld.config import check_count, check_timeout
-from aworld.errors import ConfigError
-from aworld.tools.base import Tool, ToolError
+from aworld.errors import ConfigError, ToolError
+from aworld.tools.base import Tool
 from aworld.tools.limits import in_own_thread
 from aworld.tools.sandbox import Ended, Limits, Program
 

@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from aworld.config import check_count, check_timeout
-from aworld.errors import ConfigError
-from aworld.tools.base import Tool, ToolError
+from aworld.errors import ConfigError, ToolError
+from aworld.tools.base import Tool
 
 MOST_REDIRECTS = 5
 CHUNK = 64 * 1024

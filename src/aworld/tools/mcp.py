@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aworld.config import check_timeout
-from aworld.errors import ConfigError, unknown_name
-from aworld.tools.base import Tool, ToolError
+from aworld.core.secret import bare_url
+from aworld.errors import ConfigError, ToolError, unknown_name
+from aworld.tools.base import Tool
 from aworld.tools.mcp_connection import connected, disconnect
 from aworld.tools.schema import without_titles
 
@@ -72,7 +73,7 @@ class McpServer:
 
     def __repr__(self) -> str:
         # A URL can hold a key, too: in its query, or before an @.
-        what = f"command={self.command!r}" if self.command else f"url={_bare(self.url or '')!r}"
+        what = f"command={self.command!r}" if self.command else f"url={bare_url(self.url or '')!r}"
         return f"McpServer({what}, name={self.name!r})"
 
     async def tools(self) -> list[Tool]:
@@ -137,9 +138,3 @@ def _name_of(command: tuple[str, ...] | None, url: str | None) -> str:
     if scripts and program.startswith(RUNNERS):  # `python server.py` is called server
         return Path(scripts[0]).stem
     return program
-
-
-def _bare(url: str) -> str:
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"

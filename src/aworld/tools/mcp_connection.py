@@ -11,8 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from aworld.core.failure import describe_error
-from aworld.errors import ConfigError
-from aworld.tools.base import ToolError
+from aworld.errors import ConfigError, ToolError
 from aworld.tools.limits import in_own_thread
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from enum import Enum
 from typing import Any
+
+from aworld.core.plain import as_json
 
 
 def render(value: Any, max_chars: int) -> str:
@@ -36,20 +36,6 @@ def _as_text(value: Any) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "replace")
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_as_json)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=as_json)
     except (TypeError, ValueError, RecursionError):  # keys that JSON has not, or a circle
         return str(value)
-
-
-def _as_json(value: Any) -> Any:
-    if hasattr(value, "model_dump") and not isinstance(value, type):
-        return value.model_dump(mode="json")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, (set, frozenset)):
-        return list(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value).decode("utf-8", "replace")
-    return str(value)

@@ -1,0 +1,33 @@
+"""Values as plain data, for JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import Enum
+from typing import Any
+
+
+def as_json(value: Any) -> Any:
+    """One step towards JSON, for what json itself does not know: `json.dumps(..., default=...)`."""
+    if hasattr(value, "model_dump") and not isinstance(value, type):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).decode("utf-8", "replace")
+    return str(value)
+
+
+def plain(value: Any) -> Any:
+    """The same value in dicts, lists, texts and numbers alone; new ones, all the way down."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): plain(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value.value if isinstance(value, Enum) else value
+    return plain(as_json(value))
