@@ -262,7 +262,15 @@ def cpu_seconds() -> float:
 
 
 def show(rows: list[Row]) -> None:
-    columns = ("ideal", "contender", "seconds", "of ideal", "CPU s", "CPU ms per call", "of bare")
+    columns = (
+        "tasks and ideal",
+        "contender",
+        "seconds",
+        "of ideal",
+        "CPU s",
+        "CPU ms per call",
+        "of bare",
+    )
     table = Table(*columns, title="agents: 3 model calls of 100 ms and 2 tool calls in each task")
     previous = ""
     for row in rows:

@@ -71,4 +71,4 @@ def test_responses_and_trajectories_survive_pickling_whole():
         "t", {"x": [1]}, "failed", ErrorInfo("E", "m", "tb"), 1.0, {"tokens": 1}, trajectory, 2
     )
     assert pickle.loads(pickle.dumps(response)) == response
-    assert Trajectory(**trajectory.to_dict()) == trajectory
+    assert Trajectory.from_dict(trajectory.to_dict()) == trajectory

@@ -131,14 +131,29 @@ class AgentConfig(KnownKeysOnly):
     llm_max_tokens: int | None = None
     llm_settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in ("llm_provider", "llm_model_name", "llm_base_url", "llm_api_key"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise ConfigError(f"{name} must be a str or None, got a {type(value).__name__}")
+        if self.llm_temperature is not None and not is_number(self.llm_temperature):
+            raise ConfigError(f"llm_temperature must be a number, got {self.llm_temperature!r}")
+        if self.llm_max_tokens is not None:
+            check_count("llm_max_tokens", self.llm_max_tokens, least=1)
+        if not isinstance(self.llm_settings, Mapping):
+            raise ConfigError(f"llm_settings must be a dict, got {self.llm_settings!r:.80}")
+
 
 def is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def is_positive(value: object) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and 0 < value < 1e9  # type: ignore[operator]
+    return is_number(value) and 0 < value < 1e9  # type: ignore[operator]
 
 
 def check_count(name: str, value: object, *, least: int) -> None:

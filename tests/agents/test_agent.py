@@ -353,12 +353,80 @@ def test_the_model_comes_from_a_config(server):
         ({"model": ScriptedModel(["x"]), "tools": [3]}, "3"),
         ({"model": ScriptedModel(["x"]), "tools": [double, double]}, "double"),
         ({"model": ScriptedModel(["x"]), "approve": "yes"}, "approve"),
+        ({"model": ScriptedModel(["x"]), "tools": double.function}, "tools must be a list"),
+        ({"model": ScriptedModel(["x"]), "system_prompt": 5}, "system_prompt"),
+        ({"model": ScriptedModel(["x"]), "name": "a/b"}, "without a /"),
+        ({"conf": {"llm_model_name": "m"}}, "must be an AgentConfig"),
         ({"model": ScriptedModel(["x"]), "output_type": object()}, "output_type"),
     ],
 )
 def test_what_makes_no_sense_is_refused_when_the_agent_is_made(arguments, problem):
     with pytest.raises(ConfigError, match=problem):
-        Agent("a", **arguments)
+        Agent(**{"name": "a", **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"base_url": "not a url"}, "base_url must start with"),
+        ({"base_url": "http://user:canary@h:99999x/v1"}, "base_url is no URL: 'h:99999x/v1'"),
+        ({"api_key": "sk-\u2026"}, "characters that no key has"),
+        ({"api_key": "sk\nsecret"}, "characters that no key has"),
+        ({"prices": (float("nan"), 1)}, "prices must be two numbers"),
+        ({"prices": (-1, 1)}, "prices must be two numbers"),
+        ({"prices": {"in": 1, "out": 2}}, "prices must be two numbers"),
+        ({"cache": True}, "cache must be the path"),
+        ({"timeout": "long"}, "timeout"),
+        ({"retries": -1}, "retries"),
+        ({"retrie": 3}, "did you mean 'retries'"),
+    ],
+)
+def test_a_model_that_makes_no_sense_is_refused_when_it_is_made(arguments, problem):
+    with pytest.raises(ConfigError, match=problem) as caught:
+        OpenAIModel("m", **{"base_url": "http://127.0.0.1:1/v1", **arguments})
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"llm_base_url": 3}, {"llm_api_key": 5}, {"llm_settings": "abc"}, {"llm_temperature": "hot"}],
+)
+def test_a_config_that_makes_no_sense_is_refused(arguments):
+    with pytest.raises(ConfigError, match=next(iter(arguments))):
+        AgentConfig(**arguments)
+
+
+def test_a_key_may_end_with_a_newline(server):
+    server.key = "sk-from-a-file"
+    model = OpenAIModel("m", base_url=server.url, api_key="sk-from-a-file\n")
+    assert run(Agent("a", model=model), "1 and 2").answer == "3"
+
+
+def test_odd_inputs_are_sent_as_well_as_they_can_be(server):
+    circle: list = []
+    circle.append(circle)
+    agent = Agent("a", model=OpenAIModel("m", base_url=server.url, retries=0))
+    for odd in ("\ud800 1 and 2", {("a", 1): 2}, b"\xff 1", circle, None, {"x": {1, 2}}):
+        response = run(agent, odd)
+        assert response.success, response.msg
+        json.dumps(response.trajectory.to_dict(), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_whatever_a_tool_raises_the_task_goes_on(raised):
+    @tool
+    async def bad_async() -> None:
+        """Raises."""
+        raise raised
+
+    @tool
+    def bad_sync() -> None:
+        """Raises."""
+        raise raised
+
+    response = run(scripted(call("bad_async"), call("bad_sync"), "on", tools=[bad_async, bad_sync]))
+    assert (response.answer, response.attempts) == ("on", 1)
+    assert all(raised.__name__ in text for text in observations(response))
 
 
 # -- the cache -----------------------------------------------------------------------------------

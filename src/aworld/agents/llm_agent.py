@@ -13,6 +13,7 @@ from aworld.agents.toolbox import AgentTool, Approve, Toolbox
 from aworld.config import AgentConfig, check_count
 from aworld.core.action import ActionModel, Observation
 from aworld.core.context import TaskContext, acting_agent, acting_as, task_at_hand
+from aworld.core.plain import plain, printable
 from aworld.errors import ConfigError, TruncatedError
 from aworld.models import open_model
 from aworld.models.base import Model, ModelReply, ModelRequest, check_settings
@@ -55,6 +56,10 @@ class Agent:
         if not isinstance(name, str) or not name or "/" in name:
             raise ConfigError(f"an agent's name must be a str without a /, got {name!r}")
         check_settings(Agent, settings)
+        if not isinstance(system_prompt, str):
+            raise ConfigError(f"system_prompt must be a str, got {system_prompt!r:.80}")
+        if isinstance(tools, str) or not isinstance(tools, Iterable):
+            raise ConfigError(f"tools must be a list, got {tools!r:.80}")
         check_count("max_steps", max_steps, least=1)
         check_count("corrections", corrections, least=0)
         if max_tokens is not None:
@@ -129,8 +134,8 @@ class Agent:
         system = [{"role": "system", "content": self.system_prompt}] if self.system_prompt else []
         if isinstance(input, list) and input and all(_is_message(part) for part in input):
             return [*system, *input]
-        text = input if isinstance(input, str) else json.dumps(input, default=str)
-        return [*system, {"role": "user", "content": text}]
+        text = input if isinstance(input, str) else json.dumps(plain(input), ensure_ascii=False)
+        return [*system, {"role": "user", "content": printable(text)}]
 
     async def _use_tools(
         self, task: TaskContext, toolbox: Toolbox, reply: ModelReply, turn: int
@@ -144,6 +149,8 @@ class Agent:
 
 
 def _the_model(model: Model | str | None, conf: AgentConfig | None) -> Model:
+    if conf is not None and not isinstance(conf, AgentConfig):
+        raise ConfigError(f"conf must be an AgentConfig, got {conf!r:.80}")
     if model is not None and conf is not None:
         raise ConfigError("model and conf both say which model to use: give one of them")
     if isinstance(model, Model):

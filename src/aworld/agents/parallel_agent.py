@@ -90,6 +90,8 @@ class SerialAgent:
 
 
 def _checked(name: str, agents: Iterable[Any]) -> list[Any]:
+    if not isinstance(name, str) or not name or "/" in name:
+        raise ConfigError(f"an agent's name must be a str without a /, got {name!r}")
     agents = list(agents)
     if not agents:
         raise ConfigError(f"{name!r} has no agents: give at least one")

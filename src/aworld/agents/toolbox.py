@@ -89,7 +89,7 @@ class Toolbox:
             verdict = describe_error(error).message
         if verdict is True:
             return None
-        reason = f": {verdict}" if isinstance(verdict, str) else ""
+        reason = f": {verdict}" if isinstance(verdict, str) and verdict else ""
         return f"the call was not approved{reason}"
 
 

@@ -22,12 +22,32 @@ def as_json(value: Any) -> Any:
     return str(value)
 
 
+def printable(text: str) -> str:
+    """Lone surrogates could be neither sent nor stored."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
 def plain(value: Any) -> Any:
     """The same value in dicts, lists, texts and numbers alone; new ones, all the way down."""
+    try:
+        return _plain(value)
+    except RecursionError:  # it holds itself
+        return repr(value)
+
+
+def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(key): plain(v) for key, v in value.items()}
+        return {printable(str(key)): _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value.value if isinstance(value, Enum) else value
-    return plain(as_json(value))
+        return [_plain(part) for part in value]
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if isinstance(value, str):
+        return printable(value)
+    if value is None or isinstance(value, (int, float, bool)):
+        return value
+    return _plain(as_json(value))

@@ -49,12 +49,15 @@ class Task:
             check_text("a task's id", given)
         if isinstance(tools, str):
             raise ConfigError(f"a task's tools must be a list of names, got the str {tools!r}")
+        tools = list(tools)
+        if not all(isinstance(name, str) for name in tools):
+            raise ConfigError(f"a task's tools must be names of tools, got {tools!r:.80}")
         check_timeout(timeout)
         self.input = _one_of("input", input, "instruction", instruction)
         self.agent = agent
         self.id = os.urandom(16).hex() if given is None else given
         self.has_given_id = given is not None
-        self.tools = list(tools)
+        self.tools = tools
         self.ground_truth = ground_truth
         self.metadata = dict(metadata or {})
         self.timeout = timeout

@@ -44,5 +44,6 @@ def open_model(conf: AgentConfig) -> Model:
 
 def _provider(conf: AgentConfig) -> str:
     named = conf.llm_model_name or conf.llm_base_url or conf.llm_api_key
-    known = any(os.environ.get(name) for name in ("LLM_MODEL_NAME", "LLM_BASE_URL"))
+    variables = ("LLM_MODEL_NAME", "LLM_BASE_URL", "LLM_API_KEY")
+    known = any(os.environ.get(variable) for variable in variables)
     return "openai" if named or known else "embedded"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import math
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from aworld.config import check_count, check_timeout
+from aworld.config import check_count, check_timeout, is_number
 from aworld.core.context import TaskContext, current_task
 from aworld.core.usage import Prices, Usage
 from aworld.errors import AccessError, BudgetError, ConfigError, ModelError
@@ -68,7 +70,7 @@ class Model(ABC):
         retries: int = 10,
         connect_seconds: float = 10.0,
         prices: Prices | tuple[float, float] | None = None,
-        cache: str | None = None,
+        cache: str | os.PathLike[str] | None = None,
         **settings: Any,
     ):
         check_count("retries", retries, least=0)
@@ -77,7 +79,9 @@ class Model(ABC):
         self.name = name
         self.retries = retries
         self.connect_seconds = connect_seconds
-        self.prices = None if prices is None else Prices(*prices)
+        self.prices = None if prices is None else _checked_prices(prices)
+        if cache is not None and not isinstance(cache, (str, os.PathLike)):
+            raise ConfigError(f"cache must be the path of a folder, got {cache!r:.80}")
         self.cache = None if cache is None else CallCache(cache)
         self.settings = settings
 
@@ -145,6 +149,16 @@ class Model(ABC):
                     task.line.tell({"refused": str(error)})
                     raise AccessError(str(error)) from error
                 raise
+
+
+def _checked_prices(prices: Any) -> Prices:
+    wanted = isinstance(prices, (tuple, list)) and len(prices) == 2
+    if not wanted or not all(is_number(p) and 0 <= p < math.inf for p in prices):
+        raise ConfigError(
+            "prices must be two numbers, for a million tokens of prompt and of completion, got "
+            f"{prices!r:.80}"
+        )
+    return Prices(*prices)
 
 
 def check_settings(owner: type, settings: Iterable[str]) -> None:

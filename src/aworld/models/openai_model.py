@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from aworld.config import check_timeout
 from aworld.core.secret import Secret, bare_url
 from aworld.errors import ConfigError, ModelError
 from aworld.models.base import Model, ModelReply, ModelRequest, OnText
+from aworld.models.clients import Server, client_for
 from aworld.models.streaming import assembled
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ class OpenAIModel(Model):
         if find_spec("openai") is None:
             raise ConfigError("models behind a URL need: pip install 'aworld[openai]'")
         check_timeout(timeout)
-        self.base_url = base_url or OPENAI
-        self.api_key = Secret.of(api_key)
+        self.base_url = _checked_url(base_url or OPENAI)
+        self.api_key = _checked_key(api_key)
         self.timeout = timeout
         self.token_ids = token_ids
         if self.api_key is None and self.base_url == OPENAI:
@@ -67,16 +68,23 @@ class OpenAIModel(Model):
         return [self.base_url, self._call(request)]
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        server = Server(self.base_url, self.api_key, self.timeout, self.connect_seconds)
+        async with client_for(server) as client:
+            reply = await self._ask(client, request, on_text)
+        _answered.add(self.endpoint)
+        return reply
+
+    async def _ask(
+        self, client: AsyncOpenAI, request: ModelRequest, on_text: OnText | None
+    ) -> ModelReply:
         import openai
 
         try:
             if on_text is not None:
-                return await self._stream(request, on_text)
-            completions = _client(self).chat.completions.with_raw_response
+                return await self._stream(client, request, on_text)
+            completions = client.chat.completions.with_raw_response
             response = await completions.create(**self._call(request))
-            reply = self._reply(response.http_request.content, response.http_response.content)
-            _answered.add(self.endpoint)
-            return reply
+            return self._reply(response.http_request.content, response.http_response.content)
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APITimeoutError as error:
@@ -89,12 +97,14 @@ class OpenAIModel(Model):
                 raise self._unreachable(error) from None
             message = f"{self.server} dropped the connection: {self._hidden(error.__cause__)}"
             raise ModelError(message, may_pass=True) from None
+        except UnicodeError as error:
+            raise ModelError(f"the request cannot be sent: {self._hidden(error)}") from None
         except (openai.APIError, ValueError, LookupError) as error:  # in the middle of a stream
             message = f"{self.server} broke off its reply: {self._hidden(error)}"
             raise ModelError(message, may_pass=True) from None
 
     def _call(self, request: ModelRequest) -> dict[str, Any]:
-        body = dict(request.settings)
+        body = {"messages": request.messages, **request.settings}
         if request.tools:
             body["tools"] = request.tools
         if request.output_schema is not None:
@@ -102,12 +112,15 @@ class OpenAIModel(Model):
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         if self.token_ids:
             body |= {"return_token_ids": True, "logprobs": True}
-        return {"model": self.name, "messages": request.messages, "extra_body": body}
+        # as a part of the extra body they are sent as they are, and much faster
+        return {"model": self.name, "messages": [], "extra_body": body}
 
-    async def _stream(self, request: ModelRequest, on_text: OnText) -> ModelReply:
+    async def _stream(
+        self, client: AsyncOpenAI, request: ModelRequest, on_text: OnText
+    ) -> ModelReply:
         call = self._call(request)
         call["extra_body"]["stream_options"] = {"include_usage": True}
-        stream = await _client(self).chat.completions.create(**call, stream=True)
+        stream = await client.chat.completions.create(**call, stream=True)
         async with stream:
             body = await assembled(stream, on_text)
         return self._reply(stream.response.request.content, json.dumps(body).encode())
@@ -166,6 +179,30 @@ class OpenAIModel(Model):
         return str(text) if self.api_key is None else self.api_key.hide_in(str(text))
 
 
+def _checked_url(url: object) -> str:
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        raise ConfigError(f"base_url must start with http:// or https://, got {url!r:.80}")
+    try:
+        parts = urlsplit(url)
+        assert parts.hostname
+        assert parts.port is None or parts.port >= 0
+    except (ValueError, AssertionError):
+        raise ConfigError(f"base_url is no URL: {url.rpartition('@')[2]!r:.80}") from None
+    return url
+
+
+def _checked_key(key: str | Secret | None) -> Secret | None:
+    text = key.reveal() if isinstance(key, Secret) else key
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise ConfigError(f"api_key must be a str, got a {type(text).__name__}")
+    text = text.strip()  # files and variables like to end with a newline
+    if not text.isascii() or not text.isprintable():
+        raise ConfigError("api_key has characters that no key has: look at where it comes from")
+    return Secret(text) if text else None
+
+
 def _check_calls(calls: Any) -> None:
     for call in calls:
         if not isinstance(call["function"]["name"], str):
@@ -198,24 +235,3 @@ def _could_not_connect(error: Exception) -> bool:
 
 
 _answered: set[str] = set()  # endpoints that have answered: their key and model are right
-# A client belongs to the event loop that it was first used in.
-_clients: dict[asyncio.AbstractEventLoop, dict[Any, AsyncOpenAI]] = {}
-
-
-def _client(model: OpenAIModel) -> AsyncOpenAI:
-    from openai import AsyncOpenAI, Timeout
-
-    loop = asyncio.get_running_loop()
-    if loop not in _clients:
-        for closed in [known for known in _clients if known.is_closed()]:
-            del _clients[closed]
-    of_loop = _clients.setdefault(loop, {})
-    key = (model.base_url, model.api_key, model.timeout, model.connect_seconds)
-    if key not in of_loop:
-        of_loop[key] = AsyncOpenAI(
-            base_url=model.base_url,
-            api_key="none" if model.api_key is None else model.api_key.reveal(),
-            timeout=Timeout(model.timeout, connect=model.connect_seconds),
-            max_retries=0,  # we do it, for all models alike
-        )
-    return of_loop[key]

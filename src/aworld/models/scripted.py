@@ -34,6 +34,9 @@ class ScriptedModel(Model):
             if turn >= len(self.script):
                 raise ModelError(f"the script has only {len(self.script)} replies")
             line = self.script[turn]
+        if not isinstance(line, (str, dict)):
+            kind = type(line).__name__
+            raise ModelError(f"a line of a script is a str or a message, this one is a {kind}")
         message = {"role": "assistant", "content": line} if isinstance(line, str) else dict(line)
         message.setdefault("role", "assistant")
         text = message.get("content") or ""

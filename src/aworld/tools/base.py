@@ -21,6 +21,9 @@ from aworld.tools.schema import Arguments, BadArgumentsError, documented, hints_
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the model servers accept
 LONGEST_COMPLAINT = 2_000
+MOST_KNOWN = 256
+
+_known: dict[tuple[Any, str, str], Arguments] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +148,23 @@ class Tool:
         if not self._is_typed:
             return [], given
         if self._arguments is None:  # it has travelled
-            hints = self._hints or hints_of(self.function, self.name)
-            self._arguments = Arguments(self.function, self.name, hints)
+            self._arguments = self._known_arguments()
         return self._arguments.read(given)
+
+    def _known_arguments(self) -> Arguments:
+        """Made once per process, though each task has its own copy of its agent and its tools.
+
+        Not where classes are among the types: each copy of a function may have its own.
+        """
+        code = getattr(self.function, "__code__", None)
+        key = (code, self.name, json.dumps(self.parameters, sort_keys=True))
+        if key in _known:
+            return _known[key]
+        hints = self._hints or hints_of(self.function, self.name)
+        arguments = Arguments(self.function, self.name, hints)
+        if code is not None and "$defs" not in self.parameters and len(_known) < MOST_KNOWN:
+            _known[key] = arguments
+        return arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)

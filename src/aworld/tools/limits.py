@@ -92,7 +92,7 @@ async def _finish(awaitable: Awaitable[Any], deadline: float | None) -> Any:
 async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, Exception | None]:
     try:
         return await awaitable, None
-    except (Exception, SystemExit, asyncio.CancelledError) as error:
+    except BaseException as error:
         return None, _harmless(error)
 
 

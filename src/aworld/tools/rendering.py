@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from aworld.core.plain import as_json
+from aworld.core.plain import as_json, printable
 
 
 def render(value: Any, max_chars: int) -> str:
@@ -21,15 +21,6 @@ def shorten(text: str, max_chars: int) -> str:
     tail = max_chars - head
     left_out = f"\n... {len(text) - max_chars} characters left out ...\n"
     return printable(text[:head]) + left_out + printable(text[len(text) - tail :])
-
-
-def printable(text: str) -> str:
-    """Lone surrogates could be neither sent nor stored."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
 
 
 def _as_text(value: Any) -> str:
