@@ -22,23 +22,26 @@ async def run_agent(agent: Any, observation: Observation, info: dict[str, Any]) 
     is_inner = bool(acting_agent())
     with task_at_hand() as task, acting_as(agent_name(agent)):
         before = len(task.steps)
-        step = {"observation": observation.content, "action": None}
+        content = observation.content
         try:
             answer = _answer(await call_agent(agent, observation, info))
         except (Exception, SystemExit) as error:
-            if is_inner or not _has_steps(task.steps[before:]):
-                task.record({**step, "error": describe_error(error).kind})
+            if is_inner or not _has_steps(task.steps, before):
+                kind = describe_error(error).kind
+                task.record({"observation": content, "action": None, "error": kind})
             if is_inner and isinstance(error, SystemExit):  # it would end the event loop
                 raise RuntimeError(f"the agent called exit({error})") from error
             raise
-        if not _has_steps(task.steps[before:]):
-            task.record({**step, "action": answer})
+        if not _has_steps(task.steps, before):
+            task.record({"observation": content, "action": answer})
         return answer
 
 
-def _has_steps(steps: list[dict[str, Any]]) -> bool:
+def _has_steps(steps: list[dict[str, Any]], before: int) -> bool:
+    if len(steps) == before:
+        return False
     me = agent_path()
-    return any(f"{step['agent']}/".startswith(f"{me}/") for step in steps)
+    return any(f"{step['agent']}/".startswith(f"{me}/") for step in steps[before:])
 
 
 def _answer(actions: list[ActionModel]) -> Any:

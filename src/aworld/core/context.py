@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Protocol
 
 from aworld.core.seeds import seed_for
 from aworld.core.usage import Usage
+
+NOTHING = Usage()
 
 
 class Line(Protocol):
@@ -48,9 +48,9 @@ class TaskContext:
         self.tools = tools or []  # if there are any: the only ones that may be used
         self.line: Line = line or NoLine()
         self.steps: list[dict[str, Any]] = []
-        self.usage = Usage()
+        self.usage = NOTHING
         self._wants_events = wants_events
-        self._counts: Counter[str] = Counter()
+        self._counts: dict[str, int] = {}
 
     @property
     def idempotency_key(self) -> str:
@@ -60,8 +60,8 @@ class TaskContext:
     def next_seed(self) -> int:
         """One for each model call: it depends on who calls for the how-manieth time, only."""
         scope = "/".join(_scope.get())
-        self._counts[scope] += 1
-        return seed_for(self.seed, scope, self._counts[scope]) >> 1  # some servers take 31 bits
+        count = self._counts[scope] = self._counts.get(scope, 0) + 1
+        return seed_for(self.seed, scope, count) >> 1  # some servers take 31 bits
 
     def record(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Adds a step to the trajectory, under the name of the agent that made it."""
@@ -102,45 +102,57 @@ def current_task() -> TaskContext:
     return _current.get() or TaskContext()
 
 
-@contextmanager
-def task_at_hand() -> Iterator[TaskContext]:
+class in_task:  # noqa: N801 - used like a function; a class is quicker than a generator
+    """What is done inside is done for this task."""
+
+    __slots__ = ("_task", "_token")
+
+    def __init__(self, task: TaskContext):
+        self._task = task
+
+    def __enter__(self) -> TaskContext:
+        self._token = _current.set(self._task)
+        return self._task
+
+    def __exit__(self, *exc_info: object) -> None:
+        _current.reset(self._token)
+
+
+def task_at_hand() -> in_task:
     """The task that this code runs in, or one that lasts as long as the block."""
-    context = _current.get()
-    if context is not None:
-        yield context
-    else:
-        with in_task(TaskContext()) as context:
-            yield context
+    return in_task(current_task())
 
 
-@contextmanager
-def in_task(context: TaskContext) -> Iterator[TaskContext]:
-    token = _current.set(context)
-    try:
-        yield context
-    finally:
-        _current.reset(token)
-
-
-@contextmanager
-def acting_as(agent: str) -> Iterator[None]:
+class acting_as:  # noqa: N801
     """What is done inside is done by this agent; one inside another is named after both."""
-    token = _path.set((*_path.get(), agent))
-    try:
-        with seeds_apart(agent):
-            yield
-    finally:
-        _path.reset(token)
+
+    __slots__ = ("_agent", "_path", "_scope")
+
+    def __init__(self, agent: str):
+        self._agent = agent
+
+    def __enter__(self) -> None:
+        self._path = _path.set((*_path.get(), self._agent))
+        self._scope = _scope.set((*_scope.get(), self._agent))
+
+    def __exit__(self, *exc_info: object) -> None:
+        _path.reset(self._path)
+        _scope.reset(self._scope)
 
 
-@contextmanager
-def seeds_apart(label: str) -> Iterator[None]:
+class seeds_apart:  # noqa: N801
     """What is done inside has seeds of its own, whatever goes on beside it."""
-    token = _scope.set((*_scope.get(), label))
-    try:
-        yield
-    finally:
-        _scope.reset(token)
+
+    __slots__ = ("_label", "_scope")
+
+    def __init__(self, label: str):
+        self._label = label
+
+    def __enter__(self) -> None:
+        self._scope = _scope.set((*_scope.get(), self._label))
+
+    def __exit__(self, *exc_info: object) -> None:
+        _scope.reset(self._scope)
 
 
 def agent_path() -> str:
