@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from aworld.config import RunConfig
 from aworld.core.plugins import load_dotted
 from aworld.engines.base import RuntimeEngine
@@ -27,6 +25,8 @@ def open_engine(conf: RunConfig) -> RuntimeEngine:
 
 
 def _from_other_packages(name: str) -> str:
+    from importlib.metadata import entry_points  # seldom needed, and slow to import
+
     found = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
     if name not in found:
         raise ConfigError(unknown_name("engine", str(name), [*ENGINES, *found]))
