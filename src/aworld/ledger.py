@@ -7,15 +7,12 @@ from typing import Any
 
 from aworld.config import RunConfig
 from aworld.core.event import Event
-from aworld.core.usage import Usage
+from aworld.core.usage import NOTHING, Usage
 from aworld.engines.outcomes import OutcomeStream
 
 
 class Ledger:
-    """Hears all workers, and announces to all of them what concerns all.
-
-    It is called in the thread of the engine's switchboard only.
-    """
+    """Hears all workers, in the thread of the engine's switchboard; answers all of them there."""
 
     def __init__(self, conf: RunConfig, on_event: Callable[[Event], None] | None = None):
         self._conf = conf
@@ -23,7 +20,8 @@ class Ledger:
         self._outcomes: OutcomeStream | None = None
         self._stop: str | None = None
         self._slow: dict[str, tuple[float, float]] = {}  # by endpoint: since when, until when
-        self.usage = Usage()
+        self._by_task: dict[int, Usage] = {}  # of those that are under way
+        self.usage = NOTHING
         self.refused: str | None = None  # why the run has no sense any more
 
     def open(self, outcomes: OutcomeStream) -> None:
@@ -34,6 +32,7 @@ class Ledger:
     def hear(self, index: int, news: dict[str, Any]) -> None:
         if "spent" in news:
             self.usage += news["spent"]
+            self._by_task[index] = self._by_task.get(index, NOTHING) + news["spent"]
             if self._stop is None and (reason := self._used_up()):
                 self._stop = reason
                 self._act()
@@ -46,6 +45,10 @@ class Ledger:
             self._act()
         elif "event" in news and self._on_event is not None:
             self._on_event(Event(**news["event"]))
+
+    def settle(self, index: int) -> Usage:
+        """What was spent on a task that has ended, even if it could not say so itself."""
+        return self._by_task.pop(index, NOTHING)
 
     def _used_up(self) -> str | None:
         for name, used in (("max_tokens", self.usage.tokens), ("max_cost", self.usage.cost)):

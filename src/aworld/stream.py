@@ -137,6 +137,9 @@ class TaskStream:
         batch: Batch = []
         for outcome in outcomes:
             response = _response(self._intake.ids.pop(outcome.index), outcome)
+            spent = self._ledger.settle(outcome.index)
+            if spent.model_calls and not response.usage:
+                response.usage = spent._asdict()
             self._intake.answered(response)
             self._done += 1
             self._failed += not response.success

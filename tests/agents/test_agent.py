@@ -200,6 +200,18 @@ def test_a_cost_limit_wants_to_know_the_prices():
         run(SerialAgent(agents=[scripted("x")]), conf=RunConfig(max_cost=1.0))
 
 
+def test_what_a_task_has_spent_is_known_even_if_its_worker_had_to_be_ended():
+    @tool
+    async def block() -> None:
+        """Blocks the event loop."""
+        time.sleep(60)
+
+    agent = scripted(call("double", number=1), call("block"), tools=[double, block])
+    response = run(agent, conf=RunConfig(worker_num=1, timeout=1))
+    assert response.status == "timeout"
+    assert response.usage["model_calls"] == 2
+
+
 # -- what is allowed -----------------------------------------------------------------------------
 
 

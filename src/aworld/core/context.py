@@ -7,9 +7,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from aworld.core.seeds import seed_for
-from aworld.core.usage import Usage
-
-NOTHING = Usage()
+from aworld.core.usage import NOTHING, Usage
 
 
 class Line(Protocol):

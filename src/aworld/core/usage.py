@@ -21,6 +21,9 @@ class Usage(NamedTuple):
         return self.prompt_tokens + self.completion_tokens
 
 
+NOTHING = Usage()
+
+
 class Prices(NamedTuple):
     """For a million tokens."""
 
