@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import workloads
-from conftest import IN_PROCESSES, IN_THREADS
+from engines_under_test import IN_PROCESSES, IN_THREADS
 
 from aworld import (
     ActionModel,

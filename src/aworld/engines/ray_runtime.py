@@ -36,6 +36,7 @@ PLACE_OPTIONS = {
     "scheduling_strategy",
 }
 KNOCK_SECONDS = 10.0
+MOST_JOINS = 3
 INIT_OPTIONS = {
     "dashboard_host",
     "dashboard_port",
@@ -231,9 +232,7 @@ def _init(conf: RunConfig, cpus: int, init: dict[str, Any]) -> None:
         if conf.is_local:
             ray.init("local", num_cpus=cpus, **{"include_dashboard": False, **init})
         else:
-            address = conf.address or "auto"
-            _knock(address)
-            ray.init(address, **init)
+            _join(conf.address or "auto", init)
     except (ConnectionError, TimeoutError, ValueError) as error:
         raise ConfigError(
             f"no Ray cluster at {conf.address or 'auto'!r}: {first_line(error)} (is the address "
@@ -241,6 +240,17 @@ def _init(conf: RunConfig, cpus: int, init: dict[str, Any]) -> None:
         ) from error
     except TypeError as error:
         raise ConfigError(f"engine_options: {first_line(error)}") from None
+
+
+def _join(address: str, init: dict[str, Any]) -> None:
+    _knock(address)
+    for attempt in range(1, MOST_JOINS + 1):
+        try:
+            ray.init(address, **init)
+            return
+        except ConnectionAbortedError:  # a busy cluster may be too slow to start our end there
+            if attempt == MOST_JOINS:
+                raise
 
 
 def _knock(address: str) -> None:
