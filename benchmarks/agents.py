@@ -133,7 +133,7 @@ def main() -> None:
         file.flush()
         rows = [
             row
-            for tasks_per_worker in (50, 100)
+            for tasks_per_worker in (25, 50, 100)
             for row in compared(
                 contenders(url, file.name, tasks_per_worker),
                 options.repeat,
