@@ -224,6 +224,17 @@ def free_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
+def wait_until_listening(port: int) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.2", port)).close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline, "it never listened"
+            time.sleep(0.1)
+
+
 @pytest.mark.slow
 def test_a_driver_outside_the_cluster_is_reached_through_ray_client():
     port, client_port = free_ports()
@@ -240,6 +251,7 @@ def test_a_driver_outside_the_cluster_is_reached_through_ray_client():
     try:
         assert cluster.stdout is not None
         assert any("Ray runtime started" in line for line in cluster.stdout)
+        wait_until_listening(client_port)  # that comes a little later
         done = run_script(OUTSIDE, f"ray://127.0.0.2:{client_port}", **token)
         assert "all came back once" in done.stdout, done.stderr[-3000:]
     finally:
