@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from aworld.lazy import imported_on_demand
 
 if TYPE_CHECKING:
     from aworld.agents.echo import EchoAgent
@@ -20,12 +22,4 @@ _HOMES = {
 __all__ = ["Agent", "EchoAgent", "ParallelizableAgent", "SerialAgent"]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'aworld.agents' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = imported_on_demand(__name__, _HOMES)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from aworld.lazy import imported_on_demand
 
 if TYPE_CHECKING:
     from aworld.errors import ToolError
@@ -46,15 +48,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'aworld.tools' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = imported_on_demand(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
