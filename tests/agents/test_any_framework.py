@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import openai
 import pytest
 from fake_server import reply_with
 
@@ -35,7 +36,6 @@ def right_answers(agent):
 
 
 def test_a_function_with_the_bare_openai_client(server):
-    openai = pytest.importorskip("openai")
     url = server.url
     parameters = {"a": {"type": "integer"}, "b": {"type": "integer"}}
     spec = {"name": "add", "parameters": {"type": "object", "properties": parameters}}
@@ -78,13 +78,11 @@ class PydanticAI:
 
 
 def test_a_class_with_pydantic_ai(server):
-    pytest.importorskip("pydantic_ai.models.openai")
     assert right_answers(PydanticAI(server.url)) == COUNT
     assert len(server.bodies) == 3 * COUNT
 
 
 def test_a_function_with_openai_agents(server):
-    pytest.importorskip("agents.run")  # a folder of our tests is called "agents", too
     url = server.url
 
     async def agent(question):

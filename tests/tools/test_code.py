@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import sandlock
 
 from aworld.errors import ConfigError
 from aworld.tools import bash, bash_tool, python, python_tool
@@ -306,7 +307,6 @@ def test_without_a_sandbox_it_refuses_and_says_what_to_do(run, monkeypatch, tmp_
 
 
 def test_an_old_kernel_is_refused_too(run, monkeypatch):
-    sandlock = pytest.importorskip("sandlock")
     _launch_sandboxed.cache_clear()
     monkeypatch.setattr(sandlock, "landlock_abi_version", lambda: -1)
     result = run(bash, command="true")

@@ -21,7 +21,6 @@ from aworld.errors import ConfigError
 from aworld.tools import McpServer, Tool, ToolError, as_tools
 from aworld.tools.mcp_connection import connected
 
-pytest.importorskip("mcp")
 SERVER = str(Path(__file__).parent / "mcp_server.py")
 NAMES = ["add", "who", "seen_variables", "fail", "die", "files_read", "hang"]
 
