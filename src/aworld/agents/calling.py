@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import functools
 import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from aworld.core.action import ActionModel, Observation
+from aworld.tools.limits import is_async
 
 SHAPES = (
     "an agent has async_policy(observation, info) or policy(observation, info), "
@@ -77,21 +77,10 @@ async def call_agent(
 
 async def call_function(function: Callable[..., Any], *args: Any) -> Any:
     """Awaits an async function; runs any other in a thread."""
-    if _is_async(function):
+    if is_async(function):
         return await function(*args)
     result = await in_thread(function, *args)
     return await result if inspect.isawaitable(result) else result
-
-
-def _is_async(function: Any) -> bool:
-    code = getattr(function, "__code__", None)  # a short way for the usual case
-    if code is not None and code.co_flags & inspect.CO_COROUTINE:
-        return True
-    while isinstance(function, functools.partial):
-        function = function.func
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004
-    )
 
 
 async def in_thread(function: Callable[..., Any], *args: Any) -> Any:

@@ -63,6 +63,9 @@ async def in_own_thread(function: Callable[..., Any], *args: Any, **kwargs: Any)
 
 
 def is_async(function: Any) -> bool:
+    code = getattr(function, "__code__", None)  # a short way for the usual case
+    if code is not None and code.co_flags & inspect.CO_COROUTINE:
+        return True
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
