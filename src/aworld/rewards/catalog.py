@@ -15,6 +15,8 @@ READY = {  # scores as it is; options are not needed
     "contains": "aworld.rewards.matching.contains",
     "json_match": "aworld.rewards.json_answers.json_match",
     "gaia_match": "aworld.rewards.gaia.gaia_match",
+    "reasoning_gym": "aworld.rewards.reasoning_gym.reasoning_gym_score",
+    "environment_return": "aworld.rewards.environment.environment_return",
 }
 MADE = {  # has to be called, with options, to give a reward
     "regex_match": "aworld.rewards.matching.regex_match",
