@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -50,6 +51,9 @@ class RunConfig(KnownKeysOnly):
     max_tokens          stop the run, cleanly, when all its model calls have used so many tokens
     max_cost            the same for what they cost; the models must have prices
     seed                makes sampling repeatable: each task and attempt derives its own from it
+    samples             how often each task is run, as a group; each sample has its own seed
+    reward              scores every trajectory where it was made: a function or a name
+    run_dir             a new folder that the run is recorded in, to be resumed from and read
     """
 
     engine_name: EngineName | str = EngineName.LOCAL
@@ -68,6 +72,9 @@ class RunConfig(KnownKeysOnly):
     max_tokens: int | None = None
     max_cost: float | None = None
     seed: int | None = None
+    samples: int = 1
+    reward: Any = None
+    run_dir: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.engine_name, str) or not self.engine_name:
@@ -101,6 +108,15 @@ class RunConfig(KnownKeysOnly):
         check_text("job_name", self.job_name)
         if len(self.job_name) > 200 or not self.job_name.isprintable():
             raise ConfigError(f"job_name must be one short line, got {self.job_name!r:.80}")
+        check_count("samples", self.samples, least=1)
+        if self.samples > 1 and self.sequence_dependent:
+            raise ConfigError("sequence_dependent tasks cannot have samples: leave one out")
+        if self.reward is not None and not (callable(self.reward) or isinstance(self.reward, str)):
+            raise ConfigError(f"reward must be a function or a name, got {self.reward!r:.80}")
+        if self.run_dir is not None and not isinstance(self.run_dir, (str, os.PathLike)):
+            raise ConfigError(f"run_dir must be the path of a folder, got {self.run_dir!r:.80}")
+        if self.run_dir is not None and not os.fspath(self.run_dir):
+            raise ConfigError("run_dir is empty: give the path of a folder, or leave it out")
         if self.cls is not None and not isinstance(self.cls, (type, str)):
             raise ConfigError(f"cls must be a class or its dotted path, got {self.cls!r}")
 

@@ -10,7 +10,9 @@
     └── RunError        a run could not go on
         ├── InputError      the tasks broke off or went wrong half-way through an iterable
         ├── EngineError     the engine could not start its workers, or lost the means to
-        └── AccessError     a model server refuses the key, or does not know the model
+        ├── AccessError     a model server refuses the key, or does not know the model
+        └── StoreError      a run's folder cannot be read or written: full, damaged, in use
+            └── DamagedError    a record is not what was written
 
 A `RunError` carries `responses`: what is known of every task that the run had taken up, so that
 nothing is lost with the error. So do the `KeyboardInterrupt` that comes out of a run after Ctrl-C
@@ -105,6 +107,14 @@ class EngineError(RunError):
 
 class AccessError(RunError):
     """A model server refuses the key, or does not know the model."""
+
+
+class StoreError(RunError):
+    """A run's folder cannot be read or written: no room, no run, damaged, in use by another."""
+
+
+class DamagedError(StoreError):
+    """A record is not what was written."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

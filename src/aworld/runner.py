@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from aworld.config import RunConfig
@@ -11,7 +12,8 @@ from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError, RunError
 from aworld.events import EventStream
 from aworld.interrupt import ctrl_c_calls
-from aworld.stream import Batch, TaskStream
+from aworld.reception import Batch
+from aworld.stream import TaskStream
 
 Tasks = Task | Iterable[Task]
 Responses = dict[str, TaskResponse]
@@ -27,17 +29,7 @@ class Runners:
         After Ctrl-C the KeyboardInterrupt carries `responses`: what has finished, and the rest as
         `cancelled`.
         """
-        collected: Batch = []
-        try:
-            stream = Runners.stream_tasks(task, run_conf)
-            with ctrl_c_calls(stream.cancel) as pressed, stream:
-                _drain(stream, collected)
-            if pressed():
-                raise KeyboardInterrupt
-        except (KeyboardInterrupt, RunError) as error:
-            error.responses = _in_order(collected)  # type: ignore[union-attr]
-            raise
-        return _in_order(collected)
+        return _run_to_its_end(lambda: Runners.stream_tasks(task, run_conf))
 
     @staticmethod
     async def run_task(task: Tasks, run_conf: RunConfig | None = None) -> Responses:
@@ -61,7 +53,56 @@ class Runners:
     @staticmethod
     def stream_tasks(task: Tasks, run_conf: RunConfig | None = None) -> TaskStream:
         """Gives the responses as they finish, to `for` as well as to `async for`."""
-        return TaskStream(task, _checked(run_conf))
+        conf = _checked(run_conf)
+        if conf.run_dir is None:
+            return TaskStream(task, conf)
+        from aworld.recorder import Recorder
+
+        return TaskStream(task, conf, record_in=Recorder.create)
+
+    @staticmethod
+    def resume(
+        run_dir: str | os.PathLike[str],
+        tasks: Tasks | None = None,
+        *,
+        agent: Any = None,
+        reward: Any = None,
+        run_conf: RunConfig | None = None,
+        retry: Collection[str] = (),
+        accept_changes: bool = False,
+    ) -> Responses:
+        """Runs what a recorded run still owes; returns all responses, the earlier ones as recorded.
+
+        tasks           the same as before; left out, they are those that were recorded
+        agent           for the recorded tasks, where it cannot be imported by its name
+        reward          where the run has one that cannot be found by its name
+        run_conf        another engine, more workers; else as the run began
+        retry           run those of these statuses again: 'failed', 'timeout', 'crashed', ...
+        accept_changes  go on although a task or an agent has changed
+        """
+        from aworld.store.reader import open_run
+
+        new = _run_to_its_end(
+            lambda: Runners.stream_owed(
+                run_dir,
+                tasks,
+                agent=agent,
+                reward=reward,
+                run_conf=run_conf,
+                retry=retry,
+                accept_changes=accept_changes,
+            )
+        )
+        with open_run(run_dir) as run:
+            known = {rollout.response.id: rollout.response for rollout in run.rollouts()}
+        return {name: new.get(name, response) for name, response in known.items()} | new
+
+    @staticmethod
+    def stream_owed(run_dir: str | os.PathLike[str], *args: Any, **options: Any) -> TaskStream:
+        """Takes what `resume` takes; gives only what was owed, as it finishes."""
+        from aworld.resuming import stream_owed
+
+        return stream_owed(run_dir, *args, **options)
 
     @staticmethod
     def stream_events(task: Task, run_conf: RunConfig | None = None) -> EventStream:
@@ -89,11 +130,25 @@ def _checked(run_conf: RunConfig | None) -> RunConfig:
     return run_conf or RunConfig()
 
 
+def _run_to_its_end(open_stream: Callable[[], TaskStream]) -> Responses:
+    collected: Batch = []
+    try:
+        stream = open_stream()
+        with ctrl_c_calls(stream.cancel) as pressed, stream:
+            _drain(stream, collected)
+        if pressed():
+            raise KeyboardInterrupt
+    except (KeyboardInterrupt, RunError) as error:
+        error.responses = _in_order(collected)  # type: ignore[union-attr]
+        raise
+    return _in_order(collected)
+
+
 def _drain(stream: TaskStream, collected: Batch) -> None:
     while (batch := stream.take()) is not None:
         collected += batch
 
 
 def _in_order(collected: Batch) -> Responses:
-    collected.sort(key=lambda pair: pair[0])
+    collected.sort(key=lambda pair: pair[0].slot)
     return {response.id: response for _, response in collected}

@@ -7,21 +7,23 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from aworld.config import RunConfig
 from aworld.core.event import Event
 from aworld.core.task import Task, TaskResponse
 from aworld.core.usage import Usage
+from aworld.draining import DRAINING, Announcer, rollout_unless_draining
 from aworld.engines import open_engine
-from aworld.engines.base import Outcome, RuntimeEngine
+from aworld.engines.base import RuntimeEngine
 from aworld.engines.outcomes import OutcomeStream
-from aworld.errors import AccessError
 from aworld.intake import Intake
 from aworld.ledger import Ledger
-from aworld.rollout import Report, rollout
+from aworld.reception import Batch, Reception
 
-Batch = list[tuple[int, TaskResponse]]  # each with its position in the input
+if TYPE_CHECKING:
+    from aworld.recorder import Recorder
+    from aworld.recording import Recording
 
 
 class Counts(NamedTuple):
@@ -47,16 +49,21 @@ class TaskStream:
         conf: RunConfig,
         *,
         on_event: Callable[[Event], None] | None = None,
+        record_in: Callable[[RunConfig, Intake], Recorder] | None = None,
     ):
         self._engine: RuntimeEngine = open_engine(conf)
         self._intake = Intake(tasks, conf, wants_events=on_event is not None)
         self._ledger = Ledger(conf, on_event)
         self._outcomes: OutcomeStream | None = None
+        self._announcer: Announcer | None = None
+        self._source: Reception | Recording | None = None
+        self._recorder = None if record_in is None else record_in(conf, self._intake)
         self._opening = threading.Lock()
         self._unread: list[TaskResponse] = []  # the next one last
         self._done = 0
         self._failed = 0
         self._cancelled = False
+        self._draining = False
         self._closed = False
 
     @property
@@ -75,15 +82,19 @@ class TaskStream:
         """How many tasks there are, where that is known beforehand."""
         return self._intake.total
 
+    def open(self) -> None:
+        """Starts the engine, without waiting for a response. The first look at it does so, too."""
+        self._open()
+
     def take(self) -> Batch | None:
         """All responses that are there; waits for the first of them. None: there are no more."""
-        outcomes = self._open()
-        return None if outcomes is None else self._received(outcomes.take())
+        source = self._open()
+        return None if source is None else self._counted(source.take())
 
     async def take_async(self) -> Batch | None:
-        opened = self._outcomes is not None or self._closed
-        outcomes = self._open() if opened else await asyncio.to_thread(self._open)
-        if outcomes is None:
+        opened = self._source is not None or self._closed
+        source = self._open() if opened else await asyncio.to_thread(self._open)
+        if source is None:
             return None
         loop = asyncio.get_running_loop()
         news = asyncio.Event()
@@ -94,14 +105,22 @@ class TaskStream:
             except RuntimeError:  # the reader's loop has closed: nobody waits any more
                 pass
 
-        outcomes.listen(listener)
+        source.listen(listener)
         try:
-            while (batch := outcomes.take(wait=False)) == []:
+            while (batch := source.take(wait=False)) == []:
                 await news.wait()
                 news.clear()
         finally:
-            outcomes.listen(None)
-        return self._received(batch)
+            source.listen(None)
+        return self._counted(batch)
+
+    def drain(self) -> None:
+        """Begins nothing more. What runs goes on to its end; the rest comes back as `cancelled`."""
+        self._draining = True
+        self._intake.drain()
+        if self._announcer is not None:
+            self._announcer.announce(DRAINING)
+        self._end_if_drained()
 
     def cancel(self) -> None:
         """Stops what runs. The tasks that were taken up still come back, as `cancelled`."""
@@ -116,35 +135,40 @@ class TaskStream:
             already, self._closed = self._closed, True
         if not already:
             self._intake.answered(None)
-            self._engine.__exit__(None, None, None)
+            _end(self._engine, self._source, self._recorder)
 
-    def _open(self) -> OutcomeStream | None:
+    def _open(self) -> Reception | Recording | None:
         with self._opening:
-            if self._outcomes is None and not self._closed:
+            if self._source is None and not self._closed:
                 self._engine.__enter__()
                 items = self._intake.items()
-                self._outcomes = self._engine.run(rollout, items, self._ledger.hear)
-                self._ledger.open(self._outcomes)
-                if self._cancelled:  # meanwhile
-                    self._outcomes.cancel()
-            return None if self._closed else self._outcomes
+                self._outcomes = self._engine.run(rollout_unless_draining, items, self._ledger.hear)
+                self._announcer = Announcer(self._outcomes)
+                self._ledger.open(self._announcer)  # type: ignore[arg-type]
+                self._source = Reception(self._outcomes, self._intake, self._ledger)
+                if self._recorder is not None:
+                    from aworld.recording import Recording
 
-    def _received(self, outcomes: list[Outcome] | None) -> Batch | None:
-        if outcomes is None:
-            if self._ledger.refused is not None:
-                raise AccessError(self._ledger.refused)
-            return None
-        batch: Batch = []
-        for outcome in outcomes:
-            response = _response(self._intake.ids.pop(outcome.index), outcome)
-            spent = self._ledger.settle(outcome.index)
-            if spent.model_calls and not response.usage:
-                response.usage = spent._asdict()
-            self._intake.answered(response)
-            self._done += 1
-            self._failed += not response.success
-            batch.append((outcome.index, response))
+                    stop = self._outcomes.cancel
+                    self._source = Recording(self._source, self._recorder, on_failure=stop)
+                if self._draining:  # meanwhile
+                    self._announcer.announce(DRAINING)
+                if self._cancelled:
+                    self._outcomes.cancel()
+            return None if self._closed else self._source
+
+    def _counted(self, batch: Batch | None) -> Batch | None:
+        if batch is not None:
+            self._done += len(batch)
+            self._failed += sum(not response.success for _, response in batch)
+            self._end_if_drained()
         return batch
+
+    def _end_if_drained(self) -> None:
+        """Does not wait for the next task of an iterable, which may take its time."""
+        is_over = self._draining and self.total is None and not self._intake.tickets
+        if is_over and self._outcomes is not None:
+            self._outcomes.cancel()
 
     # -- for ... in stream ----------------------------------------------------------------------
 
@@ -197,27 +221,22 @@ class TaskStream:
         await asyncio.to_thread(self.close)
 
     def __del__(self) -> None:
-        if self._closed or self._outcomes is None or sys.is_finalizing():
+        if self._closed or sys.is_finalizing():
             return  # the workers end with this process
+        if self._outcomes is None and self._recorder is None:
+            return
         # In another thread: this one may be any, and must not wait, not even for a lock.
-        _thread.start_new_thread(self._engine.__exit__, (None, None, None))
+        _thread.start_new_thread(_end, (self._engine, self._source, self._recorder))
 
 
-def _response(task_id: str, outcome: Outcome) -> TaskResponse:
-    """The worker's own response, or one that says why there is none."""
-    report = None if outcome.value is None else Report._make(outcome.value).response(task_id)
-    if report is not None and outcome.status == "success":
-        return report
-    response = TaskResponse(
-        id=task_id,
-        status=outcome.status,
-        error=outcome.error,
-        time_cost=outcome.seconds,
-        attempts=outcome.attempts,
-    )
-    if report is not None:  # stopped, but it could still say how far it came
-        response.usage = report.usage
-        response.trajectory = report.trajectory
-        assert response.trajectory is not None
-        response.trajectory.status = outcome.status
-    return response
+def _end(
+    engine: RuntimeEngine, source: Reception | Recording | None, recorder: Recorder | None
+) -> None:
+    """The workers first: what they have finished by then is still recorded."""
+    try:
+        engine.__exit__(None, None, None)
+    finally:
+        if recorder is not None:
+            if source is not None:
+                source.close()
+            recorder.close()

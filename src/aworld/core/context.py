@@ -36,6 +36,8 @@ class TaskContext:
         seed: int = 0,
         *,
         attempt: int = 1,
+        sample: int | None = None,
+        run_id: str = "",
         tools: list[str] | None = None,
         line: Line | None = None,
         wants_events: bool = False,
@@ -43,6 +45,8 @@ class TaskContext:
         self.task_id = task_id
         self.seed = seed
         self.attempt = attempt
+        self.sample = sample
+        self.run_id = run_id
         self.tools = tools or []  # if there are any: the only ones that may be used
         self.line: Line = line or NoLine()
         self.steps: list[dict[str, Any]] = []
@@ -52,8 +56,10 @@ class TaskContext:
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt at this task: for tools that must not act twice."""
-        return self.task_id
+        """The same for every attempt at this sample of this task, in a resumed run too: for tools
+        that must not act twice."""
+        place = self.task_id if self.sample is None else f"{self.task_id}#{self.sample}"
+        return f"{self.run_id}/{place}" if self.run_id else place
 
     def next_seed(self) -> int:
         """One for each model call: it depends on who calls for the how-manieth time, only."""

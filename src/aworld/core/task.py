@@ -85,7 +85,10 @@ def _one_of(name: str, value: Any, alias: str, other: Any) -> Any:
 
 @dataclass(slots=True)
 class TaskResponse:
-    """What came of one task. A falsy answer (0, "", None) of a successful task is its answer."""
+    """What came of one task. A falsy answer (0, "", None) of a successful task is its answer.
+
+    Where a task has several samples, the responses are called `id#0`, `id#1`, ...
+    """
 
     id: str
     answer: Any = None
@@ -95,6 +98,9 @@ class TaskResponse:
     usage: dict[str, Any] = field(default_factory=dict)
     trajectory: Trajectory | None = field(default=None, repr=False)
     attempts: int = 1
+    reward: float | None = None
+    group_id: str = ""  # the id of the task that it is a sample of
+    sample_index: int = 0
 
     @property
     def success(self) -> bool:

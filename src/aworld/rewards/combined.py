@@ -85,6 +85,11 @@ class FailuresAs:
         return given
 
 
+def value_of_failure(reward: Reward, status: str) -> float | None:
+    """What a rollout is worth that ended before it could be scored where it ran."""
+    return reward.value if isinstance(reward, FailuresAs) and status in TRIED else None
+
+
 def failures_as(value: float, reward: Reward) -> FailuresAs:
     """The same reward, but a rollout that failed, was truncated, timed out or crashed has this
     value where the reward is None. One that was cancelled or skipped is still not known."""

@@ -1,0 +1,173 @@
+"""What a run owes, and where its results go."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from aworld.agents.identity import identify
+from aworld.config import RunConfig
+from aworld.core.task import Task, TaskResponse
+from aworld.errors import ConfigError
+from aworld.intake import Intake
+from aworld.reception import Batch
+from aworld.rewards.catalog import name_of
+from aworld.store.folder import config_as_data, write_config
+from aworld.store.group_commit import GroupCommit
+from aworld.store.reader import Run
+from aworld.store.records import fingerprint, task_content
+from aworld.store.writer import Finished, RunWriter
+
+OWED = ("cancelled", "skipped")  # such tasks have not run: they are owed, not recorded
+
+
+class Mark(NamedTuple):
+    """What tells whether a task is the one that the run began with."""
+
+    id: str
+    agent: int
+    fingerprint: bytes
+
+
+class Recorder:
+    """Keeps a run in its folder. Tasks are taken up in one thread, results recorded in another."""
+
+    def __init__(
+        self,
+        writer: RunWriter,
+        run: Run,
+        *,
+        retry: Collection[str] = (),
+        accept_changes: bool = False,
+    ):
+        self._writer = writer
+        self._run = run
+        self._accept_changes = accept_changes
+        self._identities: dict[int, tuple[Any, int]] = {}  # by agent: kept, so that its id lasts
+        self._known_agents = run.agents()
+        self._marks = {
+            position: Mark(name, agent, digest)
+            for position, name, agent, digest in run.task_marks()
+        }
+        self._done: dict[int, int | None] = {}  # by slot: None, or the round in which to try again
+        for row in run.results():
+            self._done[row.slot] = row.round + 1 if row.status in retry else None
+        if run.damage:
+            writer.remove(damage.slot for damage in run.damage)
+        self._taken_up = 0
+        self.run_id: str = run.meta["run_id"]
+
+    @classmethod
+    def create(cls, conf: RunConfig, intake: Intake, command: Any = None) -> Recorder:
+        """For a new run. `command` is what the command line was asked for, if it was."""
+        assert conf.run_dir is not None
+        folder = Path(conf.run_dir)
+        reward = None if intake.reward is None else name_of(intake.reward)
+        writer = RunWriter.create(folder, {"samples": conf.samples, "reward": reward})
+        try:
+            config = {"run": config_as_data(conf)}
+            write_config(folder, config if command is None else {**config, "command": command})
+            return cls(writer, Run(folder))._recording(intake)
+        except BaseException:
+            writer.close()
+            raise
+
+    @classmethod
+    def resume(
+        cls,
+        folder: Path,
+        intake: Intake,
+        *,
+        retry: Collection[str] = (),
+        accept_changes: bool = False,
+    ) -> Recorder:
+        writer = RunWriter.open(folder)
+        try:
+            recorder = cls(writer, Run(folder), retry=retry, accept_changes=accept_changes)
+            return recorder._recording(intake)
+        except BaseException:
+            writer.close()
+            raise
+
+    def _recording(self, intake: Intake) -> Self:
+        intake.record_in(self)
+        self.flush(all_known=intake.task_count is not None)
+        return self
+
+    def take_up(self, position: int, task: Task) -> Task:
+        agent = self._agent_number(position, task)
+        known = self._marks.get(position)
+        self._taken_up = max(self._taken_up, position + 1)
+        if known is None:
+            self._writer.note_task(position, task, agent)
+            return task
+        if not task.has_given_id and task.id != known.id:  # it had another random one
+            task = copy.copy(task)
+            task.id = known.id
+        self._check(position, task, agent, known)
+        return task
+
+    def owed(self, slot: int) -> int | None:
+        return self._done.get(slot, 0)
+
+    def response_at(self, slot: int) -> TaskResponse:
+        return self._run.rollout_at(slot).response
+
+    def keep(self, on_durable: Callable[[list[Batch], int], None]) -> GroupCommit[Batch]:
+        """Where batches go, together with what `finished_in` says of them."""
+        return GroupCommit(self._writer, on_durable)
+
+    def finished_in(self, batch: Batch) -> list[Finished]:
+        return [
+            Finished(ticket.slot, response, ticket.round)
+            for ticket, response in batch
+            if response.status not in OWED and not _refused(response)
+        ]
+
+    def flush(self, *, all_known: bool) -> None:
+        """Writes the tasks that were taken up; there are no others, if all are known."""
+        self._writer.flush()
+        if all_known:
+            self._writer.set_meta(total=max(self._taken_up, self._run.meta.get("total") or 0))
+
+    def close(self) -> None:
+        try:
+            self._run.close()
+        finally:
+            self._writer.close()
+
+    def _agent_number(self, position: int, task: Task) -> int:
+        known = self._identities.get(id(task.agent))
+        if known is None:
+            identity = identify(task.agent)
+            number = self._writer.agent_number(*identity)
+            known = self._identities[id(task.agent)] = (task.agent, number)
+        return known[1]
+
+    def _check(self, position: int, task: Task, agent: int, known: Mark) -> None:
+        if task.id != known.id:
+            raise ConfigError(
+                f"the task at {position} is {task.id!r}, it was {known.id!r} when the run began: "
+                "resume with the same tasks in the same order"
+            )
+        if self._accept_changes:
+            return
+        if fingerprint(task_content(task)) != known.fingerprint:
+            raise ConfigError(
+                f"task {task.id!r} (at {position}) has changed since the run began: resume with "
+                "the tasks as they were, or start a new run"
+            )
+        if agent != known.agent:
+            name, *_ = self._known_agents.get(known.agent, ("another agent",))
+            raise ConfigError(
+                f"the agent {name!r} of task {task.id!r} has changed since the run began: resume "
+                "with the agent as it was, start a new run, or accept the change "
+                "(accept_changes=True, --accept-changes)"
+            )
+
+
+def _refused(response: TaskResponse) -> bool:
+    """The model's server did not let it in: it has not run, either."""
+    return response.error is not None and response.error.kind == "AccessError"

@@ -1,0 +1,97 @@
+"""Goes on with a run that was recorded: only what is owed is run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from aworld.config import RunConfig
+from aworld.core.failure import STATUSES
+from aworld.core.plugins import load_dotted
+from aworld.core.task import Task
+from aworld.errors import ConfigError, unknown_name
+from aworld.intake import Intake
+from aworld.recorder import Recorder
+from aworld.store.reader import Run, open_run
+from aworld.stream import TaskStream
+
+
+def stream_owed(
+    run_dir: Any,
+    tasks: Task | Iterable[Task] | None = None,
+    *,
+    agent: Any = None,
+    reward: Any = None,
+    run_conf: RunConfig | None = None,
+    retry: Collection[str] = (),
+    accept_changes: bool = False,
+) -> TaskStream:
+    """See `Runners.resume`."""
+    retry = [retry] if isinstance(retry, str) else list(retry)
+    for status in retry:
+        if status not in STATUSES:
+            raise ConfigError(unknown_name("status to retry", status, STATUSES))
+    with open_run(run_dir) as run:
+        conf = _config(run, run_conf, reward)
+        given = _recorded_tasks(run, agent) if tasks is None else tasks
+    resume = partial(_resume, retry=retry, accept_changes=accept_changes)
+    return TaskStream(given, conf, record_in=resume)
+
+
+def _resume(conf: RunConfig, intake: Intake, **options: Any) -> Recorder:
+    assert conf.run_dir is not None
+    return Recorder.resume(Path(conf.run_dir), intake, **options)
+
+
+def _config(run: Run, given: RunConfig | None, reward: Any) -> RunConfig:
+    """As the run began, unless another is given."""
+    conf = given or RunConfig(**run.config.get("run", {}))
+    if conf.samples != run.samples:
+        raise ConfigError(
+            f"{run.folder} has samples={run.samples}, not {conf.samples}: leave it as it was"
+        )
+    if reward is not None:
+        conf = replace(conf, reward=reward)
+    if conf.reward is None and run.meta.get("reward") is not None:
+        name = run.meta["reward"]
+        raise ConfigError(
+            f"{run.folder} was scored by {name!r}, which cannot be found by its name: give the "
+            "function again, as reward="
+        )
+    return replace(conf, run_dir=run.folder)
+
+
+def _recorded_tasks(run: Run, agent: Any) -> list[Task]:
+    if run.total is None:
+        raise ConfigError(
+            f"{run.folder} had not read all of its tasks when it stopped: give them again, as "
+            "tasks="
+        )
+    agents = {} if agent is not None else _agents_by_name(run)
+    numbers = {position: number for position, _, number, _ in run.task_marks()}
+    tasks = []
+    for position, task in run.tasks():
+        task.agent = agent if agent is not None else agents[numbers[position]]
+        tasks.append(task)
+    if len(tasks) * run.samples != run.total:
+        lost = [damage.reason for damage in run.damage]
+        raise ConfigError(
+            f"{run.folder} has lost {run.total // run.samples - len(tasks)} of its tasks "
+            f"({'; '.join(lost[:3])}): give them again, as tasks="
+        )
+    return tasks
+
+
+def _agents_by_name(run: Run) -> dict[int, Any]:
+    found = {}
+    for number, (name, spec, _) in run.agents().items():
+        if not spec:
+            raise ConfigError(
+                f"the agent {name!r} of {run.folder} cannot be found by its name: give it again, "
+                "as agent=, or the tasks, as tasks="
+            )
+        found[number] = load_dotted(spec)
+    return found

@@ -1,0 +1,334 @@
+"""Reads a run, while it is written too."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeVar
+
+from aworld.core.failure import STATUSES
+from aworld.core.task import Task, TaskResponse
+from aworld.errors import ConfigError, DamagedError, unknown_name
+from aworld.rewards.base import Scored
+from aworld.store import lock, schema
+from aworld.store.blobs import Blobs
+from aworld.store.encoding import decode
+from aworld.store.filters import chosen_slots
+from aworld.store.folder import read_config
+from aworld.store.packing import unpacked
+from aworld.store.records import RESULT_COLUMNS, TASK_COLUMNS, ResultRow, Rollout, TaskRow, task_of
+from aworld.store.schema import checksum, salvaged
+from aworld.store.scores import Scoring, scores_of, scorings_of
+
+Found = TypeVar("Found")
+
+EARLIER_COLUMNS = "slot, status, reward, seconds, tokens, cost, attempts, round, ended"
+
+
+class Damage(NamedTuple):
+    """A record that is not what was written."""
+
+    slot: int
+    task: str  # its id, if that is known
+    sample: int
+    reason: str
+
+
+def open_run(path: str | os.PathLike[str], *, reward: str | None = None) -> Run:
+    """The run that was recorded in this folder. `reward` names the scores to go by, where it was
+    scored more than once; else it is the latest."""
+    return Run(Path(path), reward=reward)
+
+
+class Run:
+    """Reads only. Records that are damaged are left out, and named in `damage`."""
+
+    def __init__(self, folder: Path, *, reward: str | None = None):
+        self.folder = folder
+        self.connection = schema.open_to_read(folder)
+        self._blobs = Blobs(folder / "blobs")
+        self._message = lru_cache(maxsize=10_000)(self._read_message)
+        self.damage: list[Damage] = []
+        self.meta = self._read_meta()
+        self.samples = int(self.meta.get("samples") or self._recorded_samples())
+        self.scorings = scorings_of(self.connection, self.meta.get("reward"))
+        self.scoring = self._chosen(reward)
+
+    @property
+    def name(self) -> str:
+        return self.folder.absolute().name
+
+    @property
+    def total(self) -> int | None:
+        """How many results there will be, where that is known."""
+        total = self.meta.get("total")
+        return None if total is None else total * self.samples
+
+    @property
+    def writer(self) -> dict[str, Any] | None:
+        """The process that writes to the run now: its pid and host."""
+        return lock.holder(self.folder)
+
+    @property
+    def status(self) -> str:
+        """'running', 'complete' or 'unfinished'."""
+        if self.writer is not None:
+            return "running"
+        return "complete" if sum(self.counts().values()) == self.total else "unfinished"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What the run was asked to be."""
+        return read_config(self.folder)
+
+    def counts(self) -> dict[str, int]:
+        """How many results there are of each status."""
+        rows = self.connection.execute("select status, count(*) from results group by status")
+        found = dict(rows.fetchall())
+        return {status: found[status] for status in STATUSES if status in found}
+
+    def results(
+        self, where: str | None = None, *, offset: int = 0, limit: int | None = None
+    ) -> list[ResultRow]:
+        """A page of the list, without trajectories. `where` is a condition in SQL."""
+        if where is None and not self.scoring.number:  # at once, if all of it is sound
+            query = f"select {RESULT_COLUMNS}, crc from results order by slot limit ? offset ?"
+            try:
+                found = self.connection.execute(query, (-1 if limit is None else limit, offset))
+                rows = [(ResultRow(*columns), crc) for *columns, crc in found]
+                if all(row.crc == crc for row, crc in rows):
+                    return [row for row, _ in rows]
+            except sqlite3.DatabaseError:
+                pass
+        return list(self._each(self._listed, where, offset, limit))
+
+    def rollouts(
+        self, where: str | None = None, *, offset: int = 0, limit: int | None = None
+    ) -> Iterator[Rollout]:
+        """Whole ones: task, trajectory and scores."""
+        return self._each(self.rollout_at, where, offset, limit)
+
+    def rollout(self, task_id: str, sample: int = 0) -> Rollout:
+        return self.rollout_at(self.position_of(task_id) * self.samples + sample)
+
+    def earlier(self, task_id: str, sample: int = 0) -> list[Rollout]:
+        """Results that were given up for a later one, the first first."""
+        position = self.position_of(task_id)
+        task = self.task_at(position)
+        query = f"select {EARLIER_COLUMNS}, body, crc from earlier where slot = ? order by round"
+        rows = self.connection.execute(query, (position * self.samples + sample,))
+        return [
+            self._assembled(ResultRow(*columns), task, body, crc) for *columns, body, crc in rows
+        ]
+
+    def note_losses(self) -> None:
+        """Results that are not there at all, although they were recorded: adds to `damage`."""
+        found = sum(1 for _ in self._salvaged("slot", "results"))
+        lost = self.meta.get("recorded", 0) - found
+        if lost > 0:
+            self._note_damage(-2, f"{lost} results of the run are missing")
+
+    def tasks(self) -> Iterator[tuple[int, Task]]:
+        """With their positions. A damaged one is left out, and named in `damage`."""
+        for position in self._salvaged("position", "tasks"):
+            task = self._unless_damaged(self.task_at, position, position * self.samples)
+            if task is not None:
+                yield position, task
+
+    def position_of(self, task_id: str) -> int:
+        query = "select position from tasks where id = ?"
+        row = self.connection.execute(query, (task_id,)).fetchone()
+        if row is None:
+            known = self.connection.execute("select id from tasks limit 20").fetchall()
+            raise ConfigError(unknown_name("task", task_id, [name for (name,) in known]))
+        return row[0]
+
+    def task_at(self, position: int) -> Task:
+        with _unreadable_is_damaged():
+            return self._task(position)
+
+    def rollout_at(self, slot: int) -> Rollout:
+        with _unreadable_is_damaged():
+            return self._rollout(slot)
+
+    def _task(self, position: int) -> Task:
+        query = f"select {TASK_COLUMNS}, crc from tasks where position = ?"
+        found = self.connection.execute(query, (position,)).fetchone()
+        if found is None:
+            raise LookupError(f"there is no task at {position}")
+        return task_of(TaskRow(*found[:-1]), found[-1], self._blobs)
+
+    def agents(self) -> dict[int, tuple[str, str, str]]:
+        """Name, spec and fingerprint of each agent, by its number."""
+        rows = self.connection.execute("select number, name, spec, fingerprint from agents")
+        return {number: (name, spec, digest) for number, name, spec, digest in rows}
+
+    def task_marks(self) -> Iterator[tuple[int, str, int, bytes]]:
+        """Position, id, agent and fingerprint of each task: what tells whether it has changed."""
+        return self.connection.execute("select position, id, agent, fingerprint from tasks")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    # -- many records ----------------------------------------------------------------------------
+
+    def _each(
+        self, read: Callable[[int], Found], where: str | None, offset: int, limit: int | None
+    ) -> Iterator[Found]:
+        for slot in self._slots(where, offset, limit):
+            found = self._unless_damaged(read, slot, slot)
+            if found is not None:
+                yield found
+
+    def _slots(self, where: str | None, offset: int, limit: int | None) -> list[int]:
+        try:
+            return chosen_slots(
+                self.connection,
+                where,
+                samples=self.samples,
+                scoring=self.scoring.number,
+                offset=offset,
+                limit=limit,
+            )
+        except sqlite3.DatabaseError as error:  # a page is damaged: look at each place alone
+            if where is not None:
+                raise DamagedError(
+                    f"{self.folder} is damaged, no condition can be used: {error}; `aworld doctor "
+                    f"{self.folder} --repair` mends it"
+                ) from None
+            self._note_damage(-1, f"a page of its list of results cannot be read: {error}")
+            slots = list(self._salvaged("slot", "results"))
+            return slots[offset : None if limit is None else offset + limit]
+
+    def _salvaged(self, key: str, table: str) -> Iterator[int]:
+        for (place,) in salvaged(self.connection, f"select {key} from {table}", key):
+            if isinstance(place, int):
+                yield place
+
+    def _unless_damaged(self, read: Callable[[int], Found], place: int, slot: int) -> Found | None:
+        try:
+            return read(place)
+        except LookupError:
+            return None
+        except DamagedError as error:
+            self._note_damage(slot, str(error))
+            return None
+
+    def _note_damage(self, slot: int, reason: str) -> None:
+        known = {damage.slot for damage in self.damage}
+        if slot not in known:
+            self.damage.append(Damage(slot, self._id_at(slot), slot % self.samples, reason))
+
+    def _id_at(self, slot: int) -> str:
+        try:
+            return "" if slot < 0 else self.task_at(slot // self.samples).id
+        except (DamagedError, LookupError):
+            return ""
+
+    # -- one record ------------------------------------------------------------------------------
+
+    def _listed(self, slot: int) -> ResultRow:
+        with _unreadable_is_damaged():
+            return self._result(slot)
+
+    def _result(self, slot: int) -> ResultRow:
+        query = f"select {RESULT_COLUMNS}, crc from results where slot = ?"
+        found = self.connection.execute(query, (slot,)).fetchone()
+        if found is None:
+            raise LookupError(f"there is no result of slot {slot}")
+        row = ResultRow(*found[:-1])
+        if row.crc != found[-1]:
+            raise DamagedError("its status and figures are not what was written")
+        if self.scoring.number:
+            latest = self._scores(slot).get(self.scoring.name, Scored())
+            row = row._replace(reward=latest.value)
+        return row
+
+    def _rollout(self, slot: int) -> Rollout:
+        row = self._result(slot)
+        body = self.connection.execute("select body, crc from bodies where slot = ?", (slot,))
+        content = body.fetchone()
+        if content is None:
+            raise DamagedError("its trajectory is missing")
+        try:
+            task = self._task(slot // self.samples)
+        except LookupError:
+            raise DamagedError("its task is missing") from None
+        return self._assembled(row, task, *content)
+
+    def _assembled(self, row: ResultRow, task: Task, body: bytes, crc: int) -> Rollout:
+        if checksum((row.slot,), body) != crc:
+            raise DamagedError("its trajectory is not what was written")
+        sample = row.slot % self.samples
+        response = TaskResponse(
+            id=task.id if self.samples == 1 else f"{task.id}#{sample}",
+            status=row.status,  # type: ignore[arg-type]
+            time_cost=row.seconds,
+            attempts=row.attempts,
+            reward=row.reward,
+            group_id=task.id,
+            sample_index=sample,
+        )
+        unpacked(decode(body, self._blobs), self._message, response, task.id)
+        if response.trajectory is not None:
+            response.trajectory.reward = row.reward
+        scores = self._scores(row.slot)
+        return Rollout(row.slot, task, sample, response, row.reward, row.round, row.ended, scores)
+
+    def _scores(self, slot: int) -> dict[str, Scored]:
+        return scores_of(self.connection, self.scorings, slot)
+
+    def _read_meta(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        try:
+            for key, value, crc in self.connection.execute("select key, value, crc from meta"):
+                if checksum((key, value)) == crc:
+                    found[key] = json.loads(value)
+        except sqlite3.DatabaseError:
+            pass
+        if not found.keys() >= {"run_id", "samples"}:
+            reason = "what it says of itself cannot be read"
+            self.damage.append(Damage(-1, "", 0, reason))
+        return found
+
+    def _recorded_samples(self) -> int:
+        return self.config.get("run", {}).get("samples", 1)
+
+    def _read_message(self, id: int) -> Any:
+        query = "select body, crc from messages where id = ?"
+        found = self.connection.execute(query, (id,)).fetchone()
+        if found is None or checksum((id,), found[0]) != found[1]:
+            raise DamagedError(f"message {id} of its conversation is not what was written")
+        return decode(found[0], self._blobs)
+
+    def _chosen(self, reward: str | None) -> Scoring:
+        if reward is None:
+            return self.scorings[-1]
+        for scoring in self.scorings:
+            if scoring.name == reward:
+                return scoring
+        names = [scoring.name for scoring in self.scorings if scoring.name]
+        raise ConfigError(unknown_name("reward of this run", reward, names))
+
+
+@contextmanager
+def _unreadable_is_damaged() -> Iterator[None]:
+    """A damaged page can hold anything: none where bytes should be, a text where a number was."""
+    try:
+        yield
+    except (sqlite3.DatabaseError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedError(f"it cannot be read: {error}") from None

@@ -1,0 +1,111 @@
+"""Finds the records of a run that are damaged, and makes a sound run of the others."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aworld.store import schema
+from aworld.store.lock import RunLock
+from aworld.store.reader import Damage, Run
+from aworld.store.records import TaskRow
+from aworld.store.schema import checksum, salvaged
+
+Row = tuple[Any, ...]
+
+# Which rows of a table are what was written. Results and their bodies are looked at as a whole.
+SOUND: dict[str, Callable[[Row], bool]] = {
+    "agents": lambda row: True,
+    "scorings": lambda row: True,
+    "tasks": lambda row: TaskRow(*row[:-1]).crc == row[-1],
+    "messages": lambda row: checksum((row[0],), row[2]) == row[3],
+    "scores": lambda row: checksum(row[:3], row[3]) == row[4],
+    "earlier": lambda row: checksum((row[0],), row[-2]) == row[-1],
+}
+
+
+class Findings(NamedTuple):
+    sound: int  # results
+    damage: list[Damage]
+
+
+def examine(folder: Path) -> Findings:
+    """Reads every record. Whoever writes to the run is not disturbed."""
+    with Run(folder) as run:
+        sound = sum(1 for _ in run.rollouts())
+        for _ in run.tasks():
+            pass
+        run.note_losses()
+        return Findings(sound, run.damage)
+
+
+def repair(folder: Path) -> Findings:
+    """Afterwards the damaged records are owed again. The file as it was is kept beside it."""
+    schema.require(folder)
+    lock = RunLock(folder)
+    unfinished = folder / "repaired"
+    try:
+        schema.remove(unfinished)
+        unfinished.mkdir(exist_ok=True)
+        with Run(folder) as run:
+            new = schema.create(unfinished)
+            try:
+                new.execute("begin")
+                sound = _copy(run, new)
+                _insert(new, "meta", schema.meta_row("recorded", sound))
+                new.execute("commit")
+                new.execute("pragma wal_checkpoint(truncate)")
+            finally:
+                new.close()
+            run.note_losses()
+            damage = run.damage
+        _put_in_place(folder, unfinished)
+    finally:
+        lock.release()
+    return Findings(sound, damage)
+
+
+def _copy(run: Run, new: sqlite3.Connection) -> int:
+    meta = {"samples": run.samples, "run_id": os.urandom(8).hex(), **run.meta}
+    meta.pop("recorded", None)
+    for key, value in meta.items():
+        _insert(new, "meta", schema.meta_row(key, value))
+    old = run.connection
+    for table, is_sound in SOUND.items():
+        for row in salvaged(old, f"select * from {table}", schema.KEYS[table]):
+            if _is(is_sound, row):
+                _insert(new, table, row)
+    sound = 0
+    for rollout in run.rollouts():
+        for table in ("results", "bodies"):
+            query = f"select * from {table} where slot = ?"
+            _insert(new, table, old.execute(query, (rollout.slot,)).fetchone())
+        sound += 1
+    return sound
+
+
+def _is(sound: Callable[[Row], bool], row: Row) -> bool:
+    try:
+        return sound(row)
+    except TypeError:  # a number where bytes were
+        return False
+
+
+def _insert(new: sqlite3.Connection, table: str, row: Row) -> None:
+    marks = ", ".join("?" * len(row))
+    new.execute(f"insert or ignore into {table} values ({marks})", row)
+
+
+def _put_in_place(folder: Path, repaired: Path) -> None:
+    kept = folder / f"damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+    kept.mkdir()
+    for suffix in ("-wal", "-shm", ""):
+        old = folder / f"{schema.FILE}{suffix}"
+        if old.exists():
+            old.rename(kept / old.name)
+    (repaired / schema.FILE).rename(folder / schema.FILE)
+    schema.remove(repaired)

@@ -1,0 +1,213 @@
+"""The tables of a run, and how its file is opened.
+
+What is listed often (a status, a reward) stands apart from what is long (a trajectory), so that a
+page of a large run is read at once. A result's place is its slot: the position of its task times
+the samples of the run, plus its sample. Every record has a checksum over all that it says.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from aworld.errors import StoreError
+
+VERSION = 1
+FILE = "run.db"
+AT_ONCE = 5_000  # bytes of a checksum
+
+TABLES = """
+create table meta (
+    key text primary key, value text not null, crc integer not null) without rowid;
+create table tasks (
+    position integer primary key, id text not null, agent integer not null,
+    fingerprint blob not null, body blob not null, crc integer not null);
+create index tasks_by_id on tasks (id);
+create table agents (
+    number integer primary key, name text not null, spec text not null, fingerprint text not null);
+create table results (
+    slot integer primary key, status text not null, reward real, seconds real not null,
+    tokens integer not null, cost real not null, attempts integer not null, round integer not null,
+    ended real not null, crc integer not null);
+create table bodies (slot integer primary key, body blob not null, crc integer not null);
+create table earlier (
+    slot integer, round integer, status text not null, reward real, seconds real not null,
+    tokens integer not null, cost real not null, attempts integer not null, ended real not null,
+    body blob not null, crc integer not null, primary key (slot, round)) without rowid;
+create table messages (
+    id integer primary key, digest blob not null, body blob not null, crc integer not null);
+create table scorings (id integer primary key, name text not null, spec text not null, at real);
+create table scores (
+    scoring integer, slot integer, value real, body blob, crc integer not null,
+    primary key (scoring, slot)) without rowid;
+"""
+
+KEYS = {
+    "tasks": "position",
+    "agents": "number",
+    "results": "slot",
+    "earlier": "slot, round",
+    "messages": "id",
+    "scorings": "id",
+    "scores": "scoring, slot",
+}
+
+# From version to version: the statements that make of a file of that version one of the next.
+MIGRATIONS: dict[int, str] = {}
+
+
+def checksum(fields: tuple[Any, ...], *bodies: bytes) -> int:
+    """Over all that a record says."""
+    crc = zlib.crc32(repr(fields).encode("utf-8", "surrogatepass"))
+    for body in bodies:
+        if len(body) <= AT_ONCE:
+            crc = zlib.crc32(body, crc)
+            continue
+        # In pieces: for a long one zlib lets other threads run, only to stop them a moment later.
+        # Those that wait for their turn are then kept from it for a long time.
+        whole = memoryview(body)
+        for start in range(0, len(body), AT_ONCE):
+            crc = zlib.crc32(whole[start : start + AT_ONCE], crc)
+    return crc
+
+
+def meta_row(key: str, value: Any) -> tuple[str, str, int]:
+    text = json.dumps(value)
+    return key, text, checksum((key, text))
+
+
+def salvaged(connection: sqlite3.Connection, query: str, key: str) -> Iterator[tuple[Any, ...]]:
+    """All rows that can be read: from the front up to a damaged page, and from the back."""
+    try:
+        yield from connection.execute(f"{query} order by {key}")
+    except sqlite3.DatabaseError:
+        seen_from_the_back = []
+        backwards = ", ".join(f"{column} desc" for column in key.split(", "))
+        try:
+            for row in connection.execute(f"{query} order by {backwards}"):
+                seen_from_the_back.append(row)
+        except sqlite3.DatabaseError:
+            pass
+        yield from reversed(seen_from_the_back)
+
+
+def require(folder: Path) -> None:
+    if not (folder / FILE).is_file():
+        raise StoreError(f"{folder} holds no run: there is no {FILE} in it")
+
+
+def remove(folder: Path) -> None:
+    """What `create` makes, and the folder, if there is nothing else in it."""
+    for suffix in ("", "-wal", "-shm"):
+        (folder / f"{FILE}{suffix}").unlink(missing_ok=True)
+    if folder.is_dir():
+        folder.rmdir()
+
+
+def create(folder: Path) -> sqlite3.Connection:
+    connection = _connected(folder / FILE, "rwc")
+    connection.execute("pragma page_size = 8192")
+    _be_durable(connection)
+    with connection:
+        connection.executescript(f"begin; {TABLES} pragma user_version = {VERSION}; commit;")
+    return connection
+
+
+def open_to_write(folder: Path) -> sqlite3.Connection:
+    connection = _connected(folder / FILE, "rw")
+    _be_durable(connection)
+    version = _version(connection, folder)
+    while version < VERSION:
+        with connection:
+            connection.executescript(
+                f"begin; {MIGRATIONS[version]} pragma user_version = {version + 1}; commit;"
+            )
+        version += 1
+    return connection
+
+
+def open_to_read(folder: Path) -> sqlite3.Connection:
+    """Sees a run while it is written. Nothing in the file is trusted, and nothing is changed."""
+    path = folder / FILE
+    try:
+        connection = _connected(path, "ro")
+        version = _version(connection, folder)
+    except sqlite3.OperationalError:  # a folder that cannot be written to has no room for locks
+        connection = _connected(path, "ro&immutable=1")
+        version = _version(connection, folder)
+    except StoreError:
+        if not _is_cut(path):
+            raise
+        connection = _as_if_whole(path)
+        version = _version(connection, folder)
+    if version < VERSION:
+        raise StoreError(
+            f"{folder} was written by an older aworld: `aworld doctor {folder} --repair` brings it "
+            "up to date"
+        )
+    return connection
+
+
+def _is_cut(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        header = file.read(100)
+    is_ours = header.startswith(b"SQLite format 3")
+    return is_ours and path.stat().st_size < _whole_size(header)
+
+
+def _whole_size(header: bytes) -> int:
+    return int.from_bytes(header[16:18], "big") * int.from_bytes(header[28:32], "big")
+
+
+def _as_if_whole(path: Path) -> sqlite3.Connection:
+    """A copy with empty pages where the file was cut: the pages that are left can then be read."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / FILE
+        shutil.copyfile(path, copy)
+        with copy.open("r+b") as file:
+            file.truncate(_whole_size(file.read(100)))
+        connection = _connected(copy, "ro&immutable=1")
+        connection.execute("select 1 from sqlite_master").fetchone()  # open: it may be unlinked
+    return connection
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    if mode != "rwc":
+        require(path.parent)
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=30, check_same_thread=False)
+    connection.isolation_level = None  # transactions begin where the code says so
+    connection.execute("pragma trusted_schema = off")
+    connection.execute("pragma cell_size_check = on")
+    return connection
+
+
+def _be_durable(connection: sqlite3.Connection) -> None:
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma synchronous = full")
+    connection.execute("pragma wal_autocheckpoint = 8000")
+
+
+def _version(connection: sqlite3.Connection, folder: Path) -> int:
+    try:
+        version = connection.execute("pragma user_version").fetchone()[0]
+        known = connection.execute("select name from sqlite_master where name = 'meta'").fetchone()
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        raise StoreError(
+            f"{folder / FILE} is no run, or its beginning is damaged: {error}"
+        ) from None
+    if version > VERSION:
+        raise StoreError(f"{folder} was written by a newer aworld (form {version}): upgrade aworld")
+    if version == 0 or known is None:
+        raise StoreError(f"{folder / FILE} is no run of aworld's")
+    return version

@@ -1,0 +1,242 @@
+"""Writes a run to disk. What it has recorded is durable when `record` returns."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aworld.core.task import Task, TaskResponse
+from aworld.errors import StoreError
+from aworld.rewards.base import Scored
+from aworld.store import schema
+from aworld.store import scores as scores_table
+from aworld.store.blobs import Blobs
+from aworld.store.encoding import encode
+from aworld.store.lock import RunLock
+from aworld.store.packing import SharedParts, packed
+from aworld.store.records import result_row, task_row
+from aworld.store.schema import checksum
+
+# An earlier result of the same task is kept, in a table of its own.
+SET_ASIDE = """
+insert into earlier
+select slot, round, status, reward, seconds, tokens, cost, attempts, ended, body, bodies.crc
+from results join bodies using (slot) where slot = ?
+"""
+ROWS_AT_ONCE = 500
+
+
+class Finished(NamedTuple):
+    """A response and its place in the run."""
+
+    slot: int
+    response: TaskResponse
+    round: int = 0
+
+
+class Prepared(NamedTuple):
+    """Rows that are to be written together."""
+
+    results: list[tuple[Any, ...]]
+    bodies: list[tuple[int, bytes, int]]
+    messages: list[tuple[int, bytes, bytes, int]]
+    tasks: list[tuple[Any, ...]]
+    given_up: list[tuple[int]]  # slots whose earlier result is set aside
+
+    @property
+    def size(self) -> int:
+        return sum(len(body) for _, body, _ in self.bodies)
+
+
+class RunWriter:
+    """The one writer of a run, in the driver. One thread may prepare while another commits."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, lock: RunLock):
+        self.folder = folder
+        self._connection = connection
+        self._writing = threading.Lock()
+        self._lock = lock
+        self._blobs = Blobs(folder / "blobs")
+        self._tasks: deque[tuple[Any, ...]] = deque()  # rows that wait for the next transaction
+        self._shared = self._known_parts()
+        (self._recorded,) = connection.execute("select count(*) from results").fetchone()
+        self._agents = {
+            fingerprint: number
+            for number, fingerprint in connection.execute("select number, fingerprint from agents")
+        }
+
+    @classmethod
+    def create(cls, folder: Path, meta: dict[str, Any]) -> RunWriter:
+        with _clear_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = RunLock(folder)
+            try:
+                if (folder / schema.FILE).exists():
+                    raise StoreError(
+                        f"{folder} holds a run already: go on with it by Runners.resume or "
+                        "`aworld resume`, or choose another folder"
+                    )
+                connection = schema.create(folder)
+                writer = cls(folder, connection, lock)
+                writer.set_meta(run_id=os.urandom(8).hex(), created=time.time(), **meta)
+            except BaseException:
+                lock.release()
+                raise
+        return writer
+
+    @classmethod
+    def open(cls, folder: Path) -> RunWriter:
+        schema.require(folder)
+        with _clear_errors(folder):
+            lock = RunLock(folder)
+            try:
+                return cls(folder, schema.open_to_write(folder), lock)
+            except BaseException:
+                lock.release()
+                raise
+
+    def set_meta(self, **values: Any) -> None:
+        with self._transaction() as run:
+            _insert(run, "meta", [schema.meta_row(key, value) for key, value in values.items()])
+
+    def remove(self, slots: Iterable[int]) -> None:
+        """Results that are damaged: they are owed again."""
+        with self._transaction() as run:
+            self._remove(run, [(slot,) for slot in slots])
+
+    def _remove(self, run: sqlite3.Connection, slots: list[tuple[int]]) -> None:
+        run.executemany("delete from bodies where slot = ?", slots)
+        self._recorded -= run.executemany("delete from results where slot = ?", slots).rowcount
+
+    def agent_number(self, name: str, spec: str, fingerprint: str) -> int:
+        number = self._agents.get(fingerprint)
+        if number is None:
+            number = self._agents[fingerprint] = len(self._agents)
+            with self._transaction() as run:
+                run.execute(
+                    "insert or replace into agents values (?, ?, ?, ?)",
+                    (number, name, spec, fingerprint),
+                )
+        return number
+
+    def note_task(self, position: int, task: Task, agent: int) -> None:
+        """It is written together with what is recorded next."""
+        with _clear_errors(self.folder):
+            row = task_row(position, task, agent, self._blobs)
+        self._tasks.append((*row, row.crc))
+
+    def record(self, finished: Iterable[Finished]) -> None:
+        """All in one transaction; durable when it returns."""
+        self.commit([self.prepare(finished)])
+
+    def prepare(self, finished: Iterable[Finished]) -> Prepared:
+        now = time.time()
+        prepared = Prepared([], [], [], [], [])
+        with _clear_errors(self.folder):
+            for slot, response, given_up in finished:
+                row = result_row(slot, response, given_up, now)
+                body = encode(packed(response, self._shared), self._blobs)
+                prepared.results.append((*row, row.crc))
+                prepared.bodies.append((slot, body, checksum((slot,), body)))
+                if given_up:
+                    prepared.given_up.append((slot,))
+        for row, digest, part in self._shared.new:
+            prepared.messages.append((row, digest, part, checksum((row,), part)))
+        self._shared.new.clear()
+        while self._tasks:
+            prepared.tasks.append(self._tasks.popleft())
+        return prepared
+
+    def commit(self, all_prepared: Iterable[Prepared]) -> None:
+        """All in one transaction; durable when it returns."""
+        rows = Prepared(
+            *(list(chain.from_iterable(kind)) for kind in zip(*all_prepared, strict=True))
+        )
+        with self._transaction() as run:
+            if rows.given_up:
+                run.executemany(SET_ASIDE, rows.given_up)
+                self._remove(run, rows.given_up)
+            _insert(run, "tasks", rows.tasks)
+            _insert(run, "messages", rows.messages)
+            _insert(run, "results", rows.results)
+            _insert(run, "bodies", rows.bodies)
+            self._recorded += len(rows.results)
+            _insert(run, "meta", [schema.meta_row("recorded", self._recorded)])
+
+    def add_scoring(self, name: str, spec: str, scores: Iterable[tuple[int, Scored]]) -> None:
+        with self._transaction() as run:
+            scores_table.add_scoring(run, name, spec, scores)
+
+    def flush(self) -> None:
+        """Writes the tasks that were noted."""
+        if self._tasks:
+            self.record([])
+
+    def close(self) -> None:
+        try:
+            self._connection.close()
+        finally:
+            self._lock.release()
+
+    def _known_parts(self) -> SharedParts:
+        rows = self._connection.execute("select id, digest from messages").fetchall()
+        last = max((number for number, _ in rows), default=0)
+        return SharedParts({digest: number for number, digest in rows}, last)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._writing, _clear_errors(self.folder):
+            self._connection.execute("begin immediate")
+            try:
+                yield self._connection
+                self._connection.execute("commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
+                raise
+
+
+def _insert(run: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Many rows in a statement: after each statement the other threads have a turn, and take it."""
+    way = "insert or replace" if table in ("tasks", "meta") else "insert"
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE]
+        marks = f"({', '.join('?' * len(part[0]))})"
+        statement = f"{way} into {table} values {', '.join([marks] * len(part))}"
+        run.execute(statement, list(chain.from_iterable(part)))
+
+
+class _clear_errors:  # noqa: N801 - used like a function; a class is quicker than a generator
+    """A full disk and the like, in one line that says what to do."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, (sqlite3.Error, OSError)):
+            return
+        said = str(error)
+        no_room = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        if no_room or "disk is full" in said or "disk I/O" in said:
+            raise StoreError(
+                f"no room is left in {self._folder}: what was finished until now is safe; make "
+                f"room, then resume the run ({said})"
+            ) from error
+        hint = ""
+        if "malformed" in said:
+            hint = f"; `aworld doctor {self._folder} --repair` makes a sound run of what is left"
+        raise StoreError(f"{self._folder} cannot be written: {said}{hint}") from error
