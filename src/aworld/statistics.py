@@ -6,12 +6,16 @@ import math
 import random
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, TypeVar
 
 from aworld.config import check_count, is_int, is_number
 from aworld.errors import ConfigError
 
 Item = TypeVar("Item")
+
+USUAL_RESAMPLES = 1000
+MOST_RESAMPLED = 500  # values
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,16 @@ def pass_hat_k(samples: int, passed: int, k: int) -> float:
 
 
 def mean_interval(
-    values: Iterable[float], *, confidence: float = 0.95, resamples: int = 1000, seed: int = 0
+    values: Iterable[float],
+    *,
+    confidence: float = 0.95,
+    resamples: int | None = None,
+    seed: int = 0,
 ) -> Estimate:
     """The mean, with the percentile interval of a bootstrap; the same seed gives the same one.
 
-    Give one value for each task: samples of one task do not vary like tasks do.
+    Give one value for each task: samples of one task do not vary like tasks do. Of many values, and
+    where `resamples` is not given, it is the normal interval: a bootstrap finds the same, slowly.
     """
     known = list(values)
     for position, value in enumerate(known):
@@ -65,14 +74,18 @@ def mean_interval(
         raise ConfigError("there is no mean of no values: leave out what has none")
     if not is_number(confidence) or not 0 < confidence < 1:
         raise ConfigError(f"confidence must lie between 0 and 1, got {confidence!r:.80}")
-    check_count("resamples", resamples, least=1)
+    if resamples is not None:
+        check_count("resamples", resamples, least=1)
     if not is_int(seed):
         raise ConfigError(f"seed must be an int, got {seed!r:.80}")
     mean = _mean(known)
     if len(known) == 1:
         return Estimate(mean, None, None, 1, confidence)
+    if resamples is None and len(known) > MOST_RESAMPLED:
+        return _normal_interval(known, mean, confidence)
     chance = random.Random(seed)
-    means = sorted(_mean(chance.choices(known, k=len(known))) for _ in range(resamples))
+    times = USUAL_RESAMPLES if resamples is None else resamples
+    means = sorted(_mean(chance.choices(known, k=len(known))) for _ in range(times))
     tail = (1 - confidence) / 2
     low, high = _quantile(means, tail), _quantile(means, 1 - tail)
     return Estimate(mean, low, high, len(known), confidence)
@@ -83,7 +96,7 @@ def compare(
     second: Mapping[str, float | None],
     *,
     confidence: float = 0.95,
-    resamples: int = 1000,
+    resamples: int | None = None,
     seed: int = 0,
 ) -> Comparison:
     """Two runs on the same tasks: their scores by task id. What has a score (not None) in one of
@@ -123,6 +136,14 @@ def grouped(
         for one in keys:
             groups.setdefault(one, []).append(item)
     return groups
+
+
+def _normal_interval(values: Sequence[float], mean: float, confidence: float) -> Estimate:
+    """Never outside the values themselves."""
+    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(variance / len(values))
+    low, high = max(mean - half, min(values)), min(mean + half, max(values))
+    return Estimate(mean, low, high, len(values), confidence)
 
 
 def _check_sampling(samples: int, passed: int, k: int) -> None:
