@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from clusters import ByHand, Cluster
-from contenders import FRESH_SCRIPT, config, streamed, through_engine, through_runners
+from contenders import FRESH_SCRIPT, config, recorded, streamed, through_engine, through_runners
 from local_cases import waiting_tasks
 from measuring import Row, Suite, Timing, fresh_script, interleaved, rounds, row
 from workloads import (
@@ -42,6 +42,7 @@ def no_op_tasks(cluster: Cluster, repeat: int, count: int) -> list[Row]:
         {
             "engine": lambda: through_engine(engine_echo, values, conf),
             "Runners": lambda: through_runners(agent_echo, values, conf),
+            "Runners, with store": lambda: recorded(agent_echo, values, conf),
         },
         repeat,
     )

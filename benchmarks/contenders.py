@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from measuring import Timing, timed, wait_for_all_workers
@@ -51,6 +54,12 @@ def through_runners(agent: Any, values: Sequence[Any], conf: RunConfig) -> Timin
         return list(Runners.sync_run_task(tasks, conf).values())
 
     return timed(len(values), start, succeeded)
+
+
+def recorded(agent: Any, values: Sequence[Any], conf: RunConfig) -> Timing:
+    """The whole public path, and every result durable before it is in hand."""
+    with tempfile.TemporaryDirectory() as folder:
+        return through_runners(agent, values, replace(conf, run_dir=Path(folder) / "run"))
 
 
 def streamed(agent: Any, values: Sequence[Any], conf: RunConfig) -> Timing:

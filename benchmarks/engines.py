@@ -9,17 +9,12 @@ of the machine hits them alike. Trust the ratios, not the seconds.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 from pathlib import Path
 
 import cluster_cases
 import local_cases
 from clusters import CLUSTERS
-from measuring import Row, Suite
-from rich.console import Console
-from rich.table import Table
+from measuring import Row, Suite, report
 
 
 def main() -> None:
@@ -34,11 +29,7 @@ def main() -> None:
     for cluster in CLUSTERS:
         suites += cluster_cases.suites(cluster, options.repeat, scale)
     rows = [row for suite in suites for row in run(suite, options.only)]
-    show(rows)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    machine = {"python": platform.python_version(), "cpus": os.cpu_count()}
-    options.out.write_text(json.dumps({"machine": machine, "rows": rows}, indent=2))
-    print(f"saved to {os.path.relpath(options.out)}")
+    report("aworld engines", rows, options.out)
 
 
 def run(suite: Suite, only: str) -> list[Row]:
@@ -51,22 +42,6 @@ def run(suite: Suite, only: str) -> list[Row]:
         return []
     with suite.opened():
         return [row for case in chosen.values() for row in case()]
-
-
-def show(rows: list[Row]) -> None:
-    table = Table("case", "contender", "seconds", "note", title="aworld engines")
-    previous = ""
-    for row in rows:
-        if previous and row["case"] != previous:
-            table.add_section()
-        table.add_row(
-            "" if row["case"] == previous else row["case"],
-            row["contender"],
-            f"{row['seconds']:.3f}",
-            row["note"],
-        )
-        previous = row["case"]
-    Console(width=150).print(table)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psutil
-from contenders import FRESH_SCRIPT, config, streamed, through_engine, through_runners
+from contenders import FRESH_SCRIPT, config, recorded, streamed, through_engine, through_runners
 from measuring import (
     Peak,
     Row,
@@ -100,6 +100,7 @@ def no_op_tasks(repeat: int, count: int) -> list[Row]:
             "pool.map(100)": lambda: pool_map(echo, values),
             "engine": lambda: through_engine(engine_echo, values, config()),
             "Runners": lambda: through_runners(agent_echo, values, config()),
+            "Runners, with store": lambda: recorded(agent_echo, values, config()),
             "Runners, EchoAgent": lambda: through_runners(EchoAgent(), values, config()),
         },
         repeat,

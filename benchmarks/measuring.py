@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import json
+import os
+import platform
 import statistics
 import subprocess
 import sys
@@ -12,9 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import psutil
+from rich.console import Console
+from rich.table import Table
 from workloads import MEGABYTE, WORKERS
 
 Row = dict[str, Any]
@@ -142,3 +148,24 @@ def memory_in_use() -> tuple[int, int]:
         except psutil.Error:  # it has ended
             pass
     return ours // MEGABYTE, others // MEGABYTE
+
+
+def report(title: str, rows: list[Row], out: Path) -> None:
+    """Shows the rows as a table, and saves them."""
+    table = Table("case", "contender", "seconds", "note", title=title)
+    previous = ""
+    for row in rows:
+        if previous and row["case"] != previous:
+            table.add_section()
+        table.add_row(
+            "" if row["case"] == previous else row["case"],
+            row["contender"],
+            f"{row['seconds']:.3f}",
+            row["note"],
+        )
+        previous = row["case"]
+    Console(width=150).print(table)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"python": platform.python_version(), "cpus": os.cpu_count()}
+    out.write_text(json.dumps({"machine": machine, "rows": rows}, indent=2))
+    print(f"saved to {os.path.relpath(out)}")
