@@ -32,7 +32,7 @@ $(READY_TO_TEST): $(READY)
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; } \
 		|| { echo "Spark needs Java 17: apt-get install openjdk-17-jre-headless"; exit 1; }
-	$(PIP) --editable '.[dev,local,openai,mcp,sandbox,ray,spark]'
+	$(PIP) --editable '.[dev,local,openai,mcp,sandbox,ray,spark,data,gym]'
 	@touch $(READY_TO_TEST)
 
 demo: $(READY)
@@ -50,6 +50,7 @@ check: $(READY_TO_TEST)
 bench: $(READY_TO_TEST)
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/agents.py
+	$(BIN)/python benchmarks/store.py
 
 format: $(READY_TO_TEST)
 	$(BIN)/ruff check --fix .

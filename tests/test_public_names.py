@@ -34,6 +34,7 @@ PUBLIC = [
     "Runners",
     "RuntimeEngine",
     "SerialAgent",
+    "StoreError",
     "Task",
     "TaskError",
     "TaskResponse",
@@ -41,7 +42,10 @@ PUBLIC = [
     "Tool",
     "Trajectory",
     "TruncatedError",
+    "evaluate",
     "exec_tasks",
+    "load_tasks",
+    "open_run",
     "tool",
 ]
 

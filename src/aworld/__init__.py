@@ -27,12 +27,16 @@ if TYPE_CHECKING:
         InputError,
         ModelError,
         RunError,
+        StoreError,
         TaskError,
         TruncatedError,
     )
+    from aworld.evaluation.running import evaluate
     from aworld.executor import DistributedExecutor
     from aworld.node_executor import RemoteNodeExecutor
     from aworld.runner import Runners
+    from aworld.sources.loading import load_tasks
+    from aworld.store.reader import open_run
     from aworld.stream import TaskStream
     from aworld.tools.base import Tool, tool
     from aworld.utils.run_util import exec_tasks
@@ -65,6 +69,7 @@ _HOMES = {
     "Runners": "aworld.runner",
     "RuntimeEngine": "aworld.engines.base",
     "SerialAgent": "aworld.agents.parallel_agent",
+    "StoreError": "aworld.errors",
     "Task": "aworld.core.task",
     "TaskError": "aworld.errors",
     "TaskResponse": "aworld.core.task",
@@ -72,7 +77,10 @@ _HOMES = {
     "Tool": "aworld.tools.base",
     "Trajectory": "aworld.core.trajectory",
     "TruncatedError": "aworld.errors",
+    "evaluate": "aworld.evaluation.running",
     "exec_tasks": "aworld.utils.run_util",
+    "load_tasks": "aworld.sources.loading",
+    "open_run": "aworld.store.reader",
     "tool": "aworld.tools.base",
 }
 
@@ -101,6 +109,7 @@ __all__ = [
     "Runners",
     "RuntimeEngine",
     "SerialAgent",
+    "StoreError",
     "Task",
     "TaskError",
     "TaskResponse",
@@ -108,7 +117,10 @@ __all__ = [
     "Tool",
     "Trajectory",
     "TruncatedError",
+    "evaluate",
     "exec_tasks",
+    "load_tasks",
+    "open_run",
     "tool",
 ]
 
