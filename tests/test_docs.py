@@ -29,6 +29,22 @@ def test_the_code_of_a_page_runs_from_its_top_to_its_end(code, tmp_path):
     assert done.stdout.splitlines() == promised
 
 
+def test_the_commands_in_the_readme_do_what_it_says(tmp_path):
+    (script,) = re.findall(r"```sh\n(cat .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    here = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=tmp_path,
+        env=os.environ | here,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "8/8 recorded, mean reward 1.000" in done.stdout + done.stderr
+    assert "8 rows: " in done.stdout + done.stderr
+
+
 def test_no_page_has_a_gap():
     for page in PAGES:
         assert not re.search(r"\b(TODO|TBD|FIXME|[A-Z]+_TABLE)\b", page.read_text()), page.name

@@ -45,7 +45,7 @@ def _live_line(stream: TaskStream, console: Console) -> Iterator[None]:
     columns = (BarColumn(), MofNCompleteColumn(), _State(stream), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         row = progress.add_task("tasks", total=stream.total)
-        with _repeatedly(0.1, lambda: progress.update(row, completed=stream.counts.done)):
+        with repeatedly(0.1, lambda: progress.update(row, completed=stream.counts.done)):
             yield
 
 
@@ -57,12 +57,12 @@ def _plain_lines(stream: TaskStream, console: Console) -> Iterator[None]:
     def line() -> None:
         console.print(f"{stream.counts.done}{of} done, {state}", highlight=False)
 
-    with _repeatedly(PLAIN_LINE_SECONDS, line):
+    with repeatedly(PLAIN_LINE_SECONDS, line):
         yield
 
 
 @contextmanager
-def _repeatedly(seconds: float, show: Callable[[], None]) -> Iterator[None]:
+def repeatedly(seconds: float, show: Callable[[], None]) -> Iterator[None]:
     """Shows it every few seconds, even when nothing happens, and once at the end."""
     over = threading.Event()
 

@@ -1,0 +1,1 @@
+"""The command `aworld`: what a person does with runs from the shell."""

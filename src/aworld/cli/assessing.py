@@ -1,0 +1,117 @@
+"""Figures of runs: of one that is recorded, of one that is run for them, by another reward."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from aworld.cli import driving, specs
+from aworld.cli.job import prepared
+from aworld.cli.output import console, print_json, say
+from aworld.cli.overview import found_run, overview, run_folder
+from aworld.cli.settings import Tables
+from aworld.core.shown import harmless, shortened
+from aworld.errors import ConfigError
+
+if TYPE_CHECKING:
+    from aworld.evaluation import Evaluation
+    from aworld.rescoring import OnProgress, Rescored
+    from aworld.store.reader import Run
+
+MOST_ERRORS = 5
+WHICH_REWARD = "which reward? as in --reward exact_match"
+
+
+def refuse(run: str, given: list[str]) -> None:
+    if given:
+        raise ConfigError(
+            f"{run} is a recorded run, and is not run again: leave out {', '.join(given)}"
+        )
+
+
+def recorded(name: str, rewards: list[str], how: dict[str, Any], *, as_json: bool) -> int:
+    """What the recorded scores say; `rewards` may name those to go by."""
+    if len(rewards) > 1:
+        raise ConfigError("several rewards: score the run by them first, with `aworld rescore`")
+    with found_run(name, reward=rewards[0] if rewards else None) as run:
+        evaluation = _assessed(run, how)
+        summed = overview(run)
+    if as_json:
+        print_json({"run": summed.to_dict(), "evaluation": evaluation.to_dict()})
+    else:
+        console().print(evaluation)
+        console().print(f"{summed.status}, {summed.progress} recorded: {summed.folder}")
+    return driving.ALL_DONE
+
+
+def run_first(tables: Tables, how: dict[str, Any], *, quiet: bool, as_json: bool) -> int:
+    if not tables["command"]["reward"]:
+        raise ConfigError(WHICH_REWARD)
+    job = prepared(tables)
+    for remark in job.remarks:
+        say(remark)
+    ending = driving.drive(job.stream(), job.folder, quiet=quiet)
+    with found_run(str(job.folder)) as run:
+        evaluation = _assessed(run, how)
+    if as_json:
+        print_json({"run": ending.to_dict(), "evaluation": evaluation.to_dict()})
+    else:
+        driving.report(ending)
+        console().print(evaluation)
+    driving.last_words(ending)
+    return ending.exit_code
+
+
+def rescored(run: str, rewards: list[str], *, quiet: bool, as_json: bool, **how: Any) -> int:
+    from aworld.rescoring import rescore
+
+    folder = run_folder(run)
+    specs.look_in()
+    reward = specs.reward_of(rewards)
+    if reward is None:
+        raise ConfigError(WHICH_REWARD)
+    scored = rescore(folder, reward, on_progress=None if quiet else _counted(), **how)
+    with found_run(str(folder)) as opened:
+        summed = overview(opened)
+    code = driving.SOME_FAILED if scored.errors else driving.ALL_DONE
+    if as_json:
+        print_json({"run": summed.to_dict(), **scored._asdict()})
+        return code
+    mean = "not known" if summed.reward is None else f"{summed.reward:.3f}"
+    console().print(
+        f"{scored.scored} scored as {scored.name!r}, mean reward {mean}; "
+        f"{scored.unscored} without a score: {folder}"
+    )
+    _tell_errors(scored)
+    return code
+
+
+def _assessed(run: Run, how: dict[str, Any]) -> Evaluation:
+    from aworld.evaluation import assess, judged_of_run
+
+    return assess(judged_of_run(run), **how)
+
+
+def _tell_errors(scored: Rescored) -> None:
+    for response, error in scored.errors[:MOST_ERRORS]:
+        say(shortened(harmless(f"{response}: {error.kind}: {error.message}"), 200))
+    if len(scored.errors) > MOST_ERRORS:
+        say(f"and {len(scored.errors) - MOST_ERRORS} more errors")
+    for damage in scored.damage[:MOST_ERRORS]:
+        say(harmless(f"damaged, left out: {damage.task or damage.slot}: {damage.reason}"))
+
+
+def _counted() -> OnProgress:
+    """A line on a terminal, a few lines elsewhere."""
+    terminal, told = sys.stderr.isatty(), time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= (0.1 if terminal else 2.0) or (terminal and done == total):
+            told = now
+            end = "\n" if not terminal or done == total else "\r"
+            print(f"{done}/{total} scored", file=sys.stderr, end=end, flush=True)
+
+    return show

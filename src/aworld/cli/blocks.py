@@ -1,0 +1,58 @@
+"""What somebody has said, as blocks of text in a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.text import Text
+
+from aworld.core.plain import plain
+from aworld.core.shown import harmless
+
+
+def said(who: str, what: Any, *, style: str = "bold") -> Iterator[RenderableType]:
+    yield title(who, style)
+    yield block(what)
+
+
+def title(who: str, style: str, note: str = "") -> Text:
+    text = Text(harmless(who), style=f"{style} bold".strip())
+    return text.append(f"  {note}", style="dim not bold") if note else text
+
+
+def block(what: Any, *, style: str = "") -> Indented:
+    text = what if isinstance(what, str) else _as_text(what)
+    return Indented(Text(harmless(text, lines=True).rstrip(), style=style))
+
+
+class Indented:
+    """A text two columns to the right, also where its lines are too long for the terminal."""
+
+    def __init__(self, text: Text):
+        self._text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        for line in self._text.wrap(console, max(options.max_width - 2, 1), tab_size=4):
+            yield Text("  ").append_text(line)
+
+
+def _as_text(what: Any) -> str:
+    if isinstance(what, list) and what and all(_is_part(part) for part in what):
+        return "\n".join(_part_text(part) for part in what)
+    try:
+        return json.dumps(plain(what), ensure_ascii=False, indent=2)
+    except (TypeError, ValueError):
+        return str(what)
+
+
+def _is_part(part: Any) -> bool:
+    return isinstance(part, Mapping) and isinstance(part.get("type"), str)
+
+
+def _part_text(part: Mapping[str, Any]) -> str:
+    """Of a message that is made of texts and pictures."""
+    text = part.get("text")
+    return text if isinstance(text, str) else f"[{part['type']}]"

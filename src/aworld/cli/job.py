@@ -1,0 +1,154 @@
+"""All that a run is made of, checked before anything is spent."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aworld.cli import specs
+from aworld.cli.settings import Tables
+from aworld.config import RunConfig
+from aworld.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from aworld.core.task import Task
+    from aworld.stream import TaskStream
+
+RUNS = Path("runs")
+
+
+@dataclass
+class Job:
+    tasks: Iterable[Task]
+    agent: Any  # of those tasks that have none of their own
+    conf: RunConfig
+    command: dict[str, Any]  # what is written down of it, to resume it
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        assert self.conf.run_dir is not None
+        return Path(self.conf.run_dir)
+
+    def stream(self) -> TaskStream:
+        """It is recorded. Nothing starts before it is looked at."""
+        from aworld.recorder import Recorder
+        from aworld.stream import TaskStream
+
+        create = partial(Recorder.create, command=self.command)
+        return TaskStream(self.tasks, self.conf, record_in=create)
+
+
+def prepared(tables: Tables) -> Job:
+    command, run = tables["command"], tables["run"]
+    specs.look_in()
+    specs.look_in(command.get("directory"))
+    conf = RunConfig(**{**run, "reward": specs.reward_of(command["reward"])})
+    folder = Path(conf.run_dir) if conf.run_dir is not None else free_folder(command.get("tasks"))
+    check_free(folder)
+    spec = command.get("agent")
+    agent = default_agent() if spec is None else specs.agent_of(spec)
+    tasks = specs.tasks_of(command, agent)
+    job = Job(tasks, agent, replace(conf, run_dir=folder), specs.with_whole_paths(command))
+    if spec is None and is_used(agent, tasks):
+        check_model(agent)
+        job.remarks.append(f"no --agent was given: the ready one asks {where_it_asks(agent)}")
+    check_truth(conf.reward, tasks)
+    return job
+
+
+def default_agent() -> Any:
+    from aworld.agents.llm_agent import Agent
+
+    return Agent()
+
+
+def is_used(agent: Any, tasks: Iterable[Task]) -> bool:
+    """Whether a task has this agent, as far as can be told without reading a generator."""
+    from aworld.agents.inside import agents_in
+
+    if not isinstance(tasks, list):
+        return True
+    different = {id(task.agent): task.agent for task in tasks}
+    return any(one is agent for own in different.values() for one in agents_in(own))
+
+
+def check_model(agent: Any) -> None:
+    """The embedded model is looked for before the workers are started in vain."""
+    from aworld.models.embedded import EmbeddedModel
+
+    if isinstance(agent.model, EmbeddedModel) and agent.model.path is None:
+        from aworld.models.embedded_server import smollm2_path
+
+        try:
+            smollm2_path()
+        except ConfigError as error:
+            raise ConfigError(
+                f"give an agent (--agent file.py:name), or set LLM_MODEL_NAME and LLM_BASE_URL; "
+                f"without them {error}"
+            ) from None
+
+
+def where_it_asks(agent: Any) -> str:
+    """Which models the agents ask, and where: fit to be shown."""
+    from aworld.agents.inside import agents_in
+    from aworld.agents.llm_agent import Agent
+    from aworld.core.secret import bare_url
+
+    found: dict[str, None] = {}
+    for one in agents_in(agent):
+        if isinstance(one, Agent):
+            url = getattr(one.model, "base_url", None)
+            found[repr(one.model) if url is None else f"{one.model!r} at {bare_url(url)}"] = None
+        else:
+            found["what its own code asks"] = None
+    return ", ".join(found)
+
+
+def check_truth(reward: Any, tasks: Iterable[Task]) -> None:
+    from aworld.rewards.base import Match
+    from aworld.rewards.catalog import name_of, named
+
+    if reward is None or not isinstance(tasks, list):
+        return
+    found = named(reward) if isinstance(reward, str) else reward
+    if isinstance(found, Match) and all(task.ground_truth is None for task in tasks):
+        raise ConfigError(
+            f"the reward {name_of(found)!r} compares answers with the ground truth, and no task "
+            "has one: say which column it is (--field ground_truth=column), or leave it out"
+        )
+
+
+def check_free(folder: Path) -> None:
+    from aworld.store.schema import FILE
+
+    if (folder / FILE).exists():
+        raise StoreError(
+            f"{folder} holds a run already: go on with it by `aworld resume {folder}`, or choose "
+            "another folder with --out"
+        )
+
+
+def free_folder(tasks: str | None) -> Path:
+    """`runs/<date-time>-<what the tasks are called>`."""
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{stem_of(tasks or 'tasks')}"
+    folder = RUNS / name
+    count = 1
+    while folder.exists():
+        count += 1
+        folder = RUNS / f"{name}-{count}"
+    return folder
+
+
+def stem_of(source: str) -> str:
+    if source == "-":
+        return "stdin"
+    name = source.partition("?")[0].partition("#")[0]
+    name = name.rpartition(":")[2] if not Path(source).exists() else name
+    stem = Path(name.rstrip("/")).stem or "tasks"
+    return re.sub(r"[^\w.-]+", "-", stem)[:60].strip(".-") or "tasks"

@@ -1,0 +1,105 @@
+"""The command `aworld`: its commands, and what its exit codes mean.
+
+0    all done
+1    some tasks failed, or a run could not go on
+2    bad input: one line says what to do, and nothing was started
+130  interrupted: the last line tells how to go on
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from aworld import __version__
+from aworld.cli.cancel import cancel
+from aworld.cli.demo import demo
+from aworld.cli.doctor import doctor
+from aworld.cli.exchange import export, import_file
+from aworld.cli.ls import ls
+from aworld.cli.resume import resume
+from aworld.cli.run import run
+from aworld.cli.scores import compare, evaluate, rescore
+from aworld.cli.show import show
+from aworld.core.shown import harmless
+from aworld.errors import AWorldError
+
+app = typer.Typer(
+    name="aworld",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+for name, command in {
+    "run": run,
+    "resume": resume,
+    "ls": ls,
+    "show": show,
+    "eval": evaluate,
+    "compare": compare,
+    "rescore": rescore,
+    "export": export,
+    "import": import_file,
+    "cancel": cancel,
+    "doctor": doctor,
+    "demo": demo,
+}.items():
+    app.command(name)(command)
+
+
+@dataclass
+class Wishes:
+    """What concerns every command."""
+
+    traceback: bool = False
+
+
+@app.callback(invoke_without_command=True)
+def aworld(
+    context: typer.Context,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error comes from.")
+    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Run many LLM-agent tasks at once; resume, look at, score, compare and export runs."""
+    context.obj.traceback = traceback
+    if version:
+        print(__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The script `aworld`."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.exit(_code_of(arguments))
+
+
+def _code_of(arguments: list[str] | None) -> int:
+    wishes = Wishes()
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(arguments, prog_name="aworld", standalone_mode=False, obj=wishes)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:  # whoever read it has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except AWorldError as error:
+        if wishes.traceback:
+            raise
+        print(f"aworld: {harmless(str(error))}", file=sys.stderr)
+        return 2
+    except typer.TyperException as error:
+        where = getattr(error, "ctx", None)
+        hint = "" if where is None else f" (see {where.command_path} --help)"
+        message = error.format_message() or "what is to be done?"
+        print(f"aworld: {' '.join(message.split())}{hint}", file=sys.stderr)
+        return error.exit_code

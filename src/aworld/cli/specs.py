@@ -1,0 +1,170 @@
+"""From the words of a command line to agents, rewards and tasks."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from aworld.cli.settings import value_of
+from aworld.errors import AWorldError, ConfigError
+
+if TYPE_CHECKING:
+    from aworld.core.task import Task
+    from aworld.rewards.base import Reward
+
+Found = TypeVar("Found")
+
+WEIGHT = re.compile(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\*(.+)", re.DOTALL)
+NEXT_OPTION = re.compile(r",(?=\s*\w+\s*=)")
+
+
+def look_in(folder: str | None = None) -> None:
+    """Modules of the folder that the command is given in can be named, as in a script there."""
+    place = folder or os.getcwd()
+    if place not in sys.path:
+        sys.path.insert(0, place)
+
+
+def agent_of(spec: str) -> Any:
+    """`file.py:name` or `package.module:name`; a class is called, without arguments."""
+    from aworld.agents.calling import why_no_agent
+    from aworld.core.plugins import load_object
+
+    found = _loaded(spec, lambda: load_object(spec))
+    if isinstance(found, type):
+        found = _loaded(spec, found)
+    problem = why_no_agent(found)
+    if problem:
+        raise ConfigError(f"--agent {spec} {problem}")
+    return found
+
+
+def reward_of(specs: Iterable[str]) -> Reward | str | None:
+    """Of several, the weighted sum. One that needs no more than its name stays a name."""
+    given = list(specs)
+    if len(given) < 2 and not any(WEIGHT.fullmatch(spec) for spec in given):
+        return _one_reward(given[0]) if given else None
+    from aworld.rewards.catalog import name_of, named
+    from aworld.rewards.combined import weighted
+
+    parts: dict[str, tuple[float, Reward]] = {}
+    for spec in given:
+        with_weight = WEIGHT.fullmatch(spec)
+        weight, bare = with_weight.groups() if with_weight else ("1", spec)
+        found = _one_reward(bare)
+        reward = named(found) if isinstance(found, str) else found
+        name = name_of(reward)
+        count = sum(known.partition("~")[0] == name for known in parts)
+        parts[f"{name}~{count}" if count else name] = (_number(weight, spec), reward)
+    return weighted(on_missing="none", **parts)
+
+
+def tasks_of(command: Mapping[str, Any], agent: Any) -> Iterable[Task]:
+    """A list, or a generator where the source is one."""
+    from aworld.sources import load_tasks
+
+    source = command.get("tasks")
+    if not source:
+        raise ConfigError("which tasks? give a file, a folder, '-' or module:function")
+    columns = {field: column or None for field, column in command.get("fields", {}).items()}
+    return _loaded(
+        source,
+        lambda: load_tasks(
+            source,
+            agent,
+            fields=columns or None,
+            split=command.get("split"),
+            limit=command.get("limit"),
+        ),
+    )
+
+
+def is_there(source: str) -> bool:
+    """Whether a source that is a path, perhaps with a split or a name after it, still exists."""
+    places = (source, source.rpartition("#")[0], f"{source.partition('.py:')[0]}.py")
+    return any(place and Path(place).exists() for place in places)
+
+
+def with_whole_paths(command: Mapping[str, Any]) -> dict[str, Any]:
+    """To be written down: it means the same wherever it is read."""
+    kept = {**command, "directory": command.get("directory") or os.getcwd()}
+    if "tasks" in kept:
+        kept["tasks"] = _whole_source(kept["tasks"])
+    if "agent" in kept:
+        kept["agent"] = _whole_file(kept["agent"])
+    kept["reward"] = [_whole_reward(spec) for spec in kept.get("reward", ())]
+    kept["fields"] = {key: column or "" for key, column in kept.get("fields", {}).items()}
+    return {key: value for key, value in kept.items() if value not in ([], {})}
+
+
+def _loaded(spec: str, load: Callable[[], Found]) -> Found:
+    """What the user's own code raises is bad input, too."""
+    try:
+        return load()
+    except AWorldError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{spec!r} cannot be loaded: {error!r}") from error
+
+
+def _one_reward(spec: str) -> Any:
+    from aworld.core.plugins import load_object
+    from aworld.rewards.catalog import BUILT_IN, named
+    from aworld.sources.queries import split_query
+
+    name, mark, rest = spec.partition(":")
+    if name in BUILT_IN:
+        found = named(name, **_options(rest, spec))  # refused here, if it is to be
+        return found if mark else name
+    path, options = split_query(spec)
+    if ".py:" not in path:
+        found = _loaded(spec, lambda: named(path, **options))
+        return found if options else path
+    found = _loaded(spec, lambda: load_object(path))
+    if options or isinstance(found, type):
+        made: Any = found
+        found = _loaded(spec, lambda: made(**options))
+    if not callable(found):
+        raise ConfigError(f"{spec!r} is no reward but a {type(found).__name__}: give a function")
+    return found
+
+
+def _options(text: str, spec: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for part in NEXT_OPTION.split(text) if text.strip() else ():
+        key, mark, value = part.partition("=")
+        if not mark or not key.strip().isidentifier():
+            raise ConfigError(f"--reward {spec!r}: write its options as name:tolerance=0.1,...")
+        found[key.strip()] = value_of(value.strip())
+    return found
+
+
+def _number(weight: str, spec: str) -> float:
+    try:
+        return float(weight)
+    except ValueError:
+        raise ConfigError(f"--reward {spec!r}: {weight!r} is no weight, write 0.5*name") from None
+
+
+def _whole_source(source: str) -> str:
+    place, mark, split = source.rpartition("#")
+    for path, rest in ((source, ""), (place, f"{mark}{split}")):
+        if path and path != "-" and Path(path).exists():
+            return f"{Path(path).absolute()}{rest}"
+    return _whole_file(source)
+
+
+def _whole_file(spec: str) -> str:
+    place, mark, name = spec.partition(".py:")
+    return f"{Path(place).absolute()}{mark}{name}" if mark else spec
+
+
+def _whole_reward(spec: str) -> str:
+    with_weight = WEIGHT.fullmatch(spec)
+    if with_weight is None:
+        return _whole_file(spec)
+    return f"{with_weight[1]}*{_whole_file(with_weight[2])}"
