@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from aworld.config import RunConfig
 from aworld.core.event import Event
 from aworld.core.usage import NOTHING, Usage
-from aworld.engines.outcomes import OutcomeStream
+
+
+class Crowd(Protocol):
+    """All workers of a run, to be spoken to."""
+
+    def announce(self, news: dict[str, Any], /) -> None: ...
+    def cancel(self) -> None: ...
 
 
 class Ledger:
@@ -17,16 +23,16 @@ class Ledger:
     def __init__(self, conf: RunConfig, on_event: Callable[[Event], None] | None = None):
         self._conf = conf
         self._on_event = on_event
-        self._outcomes: OutcomeStream | None = None
+        self._workers: Crowd | None = None
         self._stop: str | None = None
         self._slow: dict[str, tuple[float, float]] = {}  # by endpoint: since when, until when
         self._by_task: dict[int, Usage] = {}  # of those that are under way
         self.usage = NOTHING
         self.refused: str | None = None  # why the run has no sense any more
 
-    def open(self, outcomes: OutcomeStream) -> None:
+    def open(self, workers: Crowd) -> None:
         """From now on the workers can be answered."""
-        self._outcomes = outcomes
+        self._workers = workers
         self._act()
 
     def hear(self, index: int, news: dict[str, Any]) -> None:
@@ -58,9 +64,9 @@ class Ledger:
         return None
 
     def _act(self) -> None:
-        if self._outcomes is None:
+        if self._workers is None:
             return
         if self._stop or self._slow:
-            self._outcomes.announce({"stop": self._stop, "slow": self._slow})
+            self._workers.announce({"stop": self._stop, "slow": self._slow})
         if self.refused is not None:
-            self._outcomes.cancel()
+            self._workers.cancel()

@@ -144,7 +144,7 @@ class TaskStream:
                 items = self._intake.items()
                 self._outcomes = self._engine.run(rollout_unless_draining, items, self._ledger.hear)
                 self._announcer = Announcer(self._outcomes)
-                self._ledger.open(self._announcer)  # type: ignore[arg-type]
+                self._ledger.open(self._announcer)
                 self._source = Reception(self._outcomes, self._intake, self._ledger)
                 if self._recorder is not None:
                     from aworld.recording import Recording

@@ -22,6 +22,7 @@ from aworld.core.trajectory import Trajectory
 from aworld.models.scripted import ScriptedModel, call
 from aworld.store.reader import Run
 from aworld.store.records import Rollout
+from aworld.store.repair import repair
 from aworld.store.writer import Finished, RunWriter
 
 
@@ -296,3 +297,22 @@ def test_tools_find_the_same_idempotency_key_in_every_attempt_and_after_resuming
         assert keys == [f"{run.meta['run_id']}/t#0", f"{run.meta['run_id']}/t#1"]
     again = Runners.resume(tmp_path / "run", Task(1, key_of, id="t"), retry=["success"])
     assert [response.answer for response in again.values()] == keys
+
+
+def test_a_run_of_an_older_form_is_brought_up_to_date(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    Runners.sync_run_task(Task(1, echo, id="t"), RunConfig(worker_num=1, run_dir=folder))
+    monkeypatch.setattr("aworld.store.schema.VERSION", 2)
+    monkeypatch.setattr("aworld.store.schema.MIGRATIONS", {1: "create table extra (x);"})
+    with pytest.raises(StoreError, match=r"older aworld.*doctor"):
+        open_run(folder)
+    repair(folder)
+    assert recorded(folder)["t"].response.answer == 1
+
+
+def test_a_run_of_a_newer_form_is_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    Runners.sync_run_task(Task(1, echo, id="t"), RunConfig(worker_num=1, run_dir=folder))
+    monkeypatch.setattr("aworld.store.schema.VERSION", 0)
+    with pytest.raises(StoreError, match="newer aworld"):
+        open_run(folder)

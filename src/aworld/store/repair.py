@@ -49,6 +49,7 @@ def repair(folder: Path) -> Findings:
     lock = RunLock(folder)
     unfinished = folder / "repaired"
     try:
+        schema.migrate(folder)
         schema.remove(unfinished)
         unfinished.mkdir(exist_ok=True)
         with Run(folder) as run:

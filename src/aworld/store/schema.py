@@ -114,22 +114,29 @@ def create(folder: Path) -> sqlite3.Connection:
     connection = _connected(folder / FILE, "rwc")
     connection.execute("pragma page_size = 8192")
     _be_durable(connection)
-    with connection:
-        connection.executescript(f"begin; {TABLES} pragma user_version = {VERSION}; commit;")
+    connection.executescript(f"begin; {TABLES} pragma user_version = {VERSION}; commit;")
     return connection
 
 
 def open_to_write(folder: Path) -> sqlite3.Connection:
+    """Brings a run of an older aworld up to date."""
     connection = _connected(folder / FILE, "rw")
     _be_durable(connection)
     version = _version(connection, folder)
     while version < VERSION:
-        with connection:
-            connection.executescript(
-                f"begin; {MIGRATIONS[version]} pragma user_version = {version + 1}; commit;"
-            )
+        connection.executescript(
+            f"begin; {MIGRATIONS[version]} pragma user_version = {version + 1}; commit;"
+        )
         version += 1
     return connection
+
+
+def migrate(folder: Path) -> None:
+    """Does nothing to a run that cannot be opened as a whole."""
+    try:
+        open_to_write(folder).close()
+    except (StoreError, sqlite3.DatabaseError):
+        pass
 
 
 def open_to_read(folder: Path) -> sqlite3.Connection:
