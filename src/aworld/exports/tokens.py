@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from aworld.exports.choosing import NO_MODEL_CALL, LeftOut
 from aworld.exports.files import Columns, Row
-from aworld.exports.sequences import TokenSequence, merged, sampled_calls, why_no_tokens
+from aworld.core.sequences import TokenSequence, merged, sampled_calls, why_no_tokens
 from aworld.store.records import Rollout
 
 NO_TOKENS = "rollouts without token ids: have the model's server return them"
@@ -68,6 +68,7 @@ def columns() -> Columns:
         "policy_version": pa.string(),
         "finish_reason": pa.string(),
         "reward": pa.float64(),
+        "call": pa.int32(),
     }
     return {
         "task_id": pa.string(),

@@ -47,6 +47,7 @@ class ModelReply:
     completion_ids: list[int] | None = None
     logprobs: list[float] | None = None
     policy_version: str | None = None
+    policy_versions: list[int] | None = None  # of each token, where they are not all the same
 
     @property
     def text(self) -> str:
@@ -198,6 +199,7 @@ def _record(
         "ended": time.time(),
         "attempts": attempts,
         "policy_version": reply.policy_version,
+        "policy_versions": reply.policy_versions,
         "prompt_ids": reply.prompt_ids,
         "completion_ids": reply.completion_ids,
         "logprobs": reply.logprobs,

@@ -146,7 +146,8 @@ class OpenAIModel(Model):
                 prompt_ids=body.get("prompt_token_ids") or choice.get("prompt_token_ids"),
                 completion_ids=choice.get("token_ids"),
                 logprobs=None if logprobs is None else [entry["logprob"] for entry in logprobs],
-                policy_version=body.get("policy_version"),
+                policy_version=_text_or_none(body.get("policy_version")),
+                policy_versions=_if_they_differ(choice.get("policy_versions")),
             )
         except (ValueError, LookupError, TypeError, AttributeError):
             start = self._hidden(received[:200].decode(errors="replace"))
@@ -201,6 +202,15 @@ def _checked_key(key: str | Secret | None) -> Secret | None:
     if not text.isascii() or not text.isprintable():
         raise ConfigError("api_key has characters that no key has: look at where it comes from")
     return Secret(text) if text else None
+
+
+def _if_they_differ(versions: list[int] | None) -> list[int] | None:
+    return versions if versions and len(set(versions)) > 1 else None
+
+
+def _text_or_none(version: Any) -> str | None:
+    """Our own policy server counts its versions; others may name them."""
+    return None if version is None else str(version)
 
 
 def _check_calls(calls: Any) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded import says, step, user
 
-from aworld.exports.sequences import SampledCall, merged, sampled_calls, why_no_tokens
+from aworld.core.sequences import SampledCall, merged, sampled_calls, why_no_tokens
 
 tokens = st.lists(st.integers(0, 3), max_size=4)  # few, so that beginnings are often the same
 

@@ -33,6 +33,7 @@ class Turn(NamedTuple):
     policy_version: str | None
     finish_reason: str
     reward: float | None
+    call: int = 0  # which of the calls that were given
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ def sampled_calls(steps: Iterable[Mapping[str, Any]]) -> list[SampledCall]:
 def merged(calls: Iterable[SampledCall]) -> list[TokenSequence]:
     """In the order in which they began."""
     sequences: list[TokenSequence] = []
-    for call in calls:
+    for number, call in enumerate(calls):
         if not call.completion_ids:  # nothing was sampled
             continue
         fitting = [sequence for sequence in sequences if _goes_on(sequence, call)]
@@ -93,7 +94,7 @@ def merged(calls: Iterable[SampledCall]) -> list[TokenSequence]:
             prompt = list(call.prompt_ids)
             sequence = TokenSequence(call.agent, call.model, prompt, logprobs=logprobs)
             sequences.append(sequence)
-        _append(sequence, call)
+        _append(sequence, call, number)
     return sequences
 
 
@@ -108,7 +109,7 @@ def _goes_on(sequence: TokenSequence, call: SampledCall) -> bool:
     )
 
 
-def _append(sequence: TokenSequence, call: SampledCall) -> None:
+def _append(sequence: TokenSequence, call: SampledCall, number: int) -> None:
     between = call.prompt_ids[len(sequence) :]
     start = len(sequence.completion_ids) + len(between)
     end = start + len(call.completion_ids)
@@ -116,5 +117,5 @@ def _append(sequence: TokenSequence, call: SampledCall) -> None:
     sequence.loss_mask += [0] * len(between) + [1] * len(call.completion_ids)
     if sequence.logprobs is not None and call.logprobs is not None:
         sequence.logprobs += [0.0] * len(between) + call.logprobs
-    turn = Turn(start, end, call.policy_version, call.finish_reason, call.reward)
+    turn = Turn(start, end, call.policy_version, call.finish_reason, call.reward, number)
     sequence.turns.append(turn)
