@@ -63,7 +63,7 @@ class Intake:
         self.reward = _the_reward(conf)
         self._positions: dict[str, int] = {}
         self._agents: dict[int, tuple[Any, Shared]] = {}
-        self._previous: queue.SimpleQueue[TaskResponse | None] = queue.SimpleQueue()
+        self._previous: queue.SimpleQueue[tuple[int, TaskResponse] | None] = queue.SimpleQueue()
         self._tasks = _as_iterable(tasks)
         self.tickets: dict[int, Ticket] = {}  # of the items under way
         self.all_taken_up = False  # all tasks that there are
@@ -99,10 +99,14 @@ class Intake:
         """Nothing more is to begin. An iterable is not read any further."""
         self._draining = True
 
-    def answered(self, response: TaskResponse | None) -> None:
-        """Lets the next task of a sequence go ahead. None: the run is over."""
+    def answered(self, slot: int, response: TaskResponse) -> None:
+        """Lets the next task of a sequence go ahead."""
         if self._conf.sequence_dependent:
-            self._previous.put(response)
+            self._previous.put((slot, response))
+
+    def over(self) -> None:
+        """Nothing more will be answered."""
+        self._previous.put(None)
 
     def _items(self) -> Iterator[Item]:
         failed: TaskResponse | None = None
@@ -142,7 +146,10 @@ class Intake:
     def _answer_before(self, slot: int) -> TaskResponse | None:
         if self._record is not None and self._record.owed(slot - 1) is None:
             return self._record.response_at(slot - 1)
-        return self._previous.get()
+        while (answered := self._previous.get()) is not None:
+            if answered[0] == slot - 1:
+                return answered[1]
+        return None
 
     def _checked(self) -> Iterator[Task]:
         if isinstance(self._tasks, list):
@@ -228,10 +235,10 @@ def _seed_key(task: Task, ticket: Ticket, index: int) -> str:
     that of a task without samples; what is tried again after it failed, another one."""
     key = ""
     if task.has_given_id:
-        key = f"{task.id}#{ticket.sample}" if ticket.sample else task.id
+        key = f"{task.id}\0{ticket.sample}" if ticket.sample else task.id
     elif ticket.round or ticket.slot != index:
         key = f"#{ticket.slot}"
-    return f"{key}~{ticket.round}" if ticket.round else key
+    return f"{key}\1{ticket.round}" if ticket.round else key
 
 
 def _the_reward(conf: RunConfig) -> Any:

@@ -33,6 +33,11 @@ class Reception:
         return [self._answered(outcome) for outcome in outcomes]
 
     @property
+    def is_refused(self) -> bool:
+        """Whether a model's server lets nobody in: what failed for that has not run."""
+        return self._ledger.refused is not None
+
+    @property
     def is_complete(self) -> bool:
         """Whether there are no tasks but those that were taken up."""
         return self._intake.all_taken_up
@@ -56,7 +61,7 @@ class Reception:
             from aworld.rewards.combined import value_of_failure
 
             response.reward = value_of_failure(self._intake.reward, response.status)
-        self._intake.answered(response)
+        self._intake.answered(ticket.slot, response)
         return ticket, response
 
 

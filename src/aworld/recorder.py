@@ -7,17 +7,17 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from aworld.agents.identity import identify
+from aworld.agents.identity import AgentIdentity, identify
 from aworld.config import RunConfig
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError
-from aworld.intake import Intake
+from aworld.intake import MOST_REMEMBERED_AGENTS, Intake
 from aworld.reception import Batch
 from aworld.rewards.catalog import name_of
-from aworld.store.folder import config_as_data, write_config
+from aworld.store.folder import config_as_data
 from aworld.store.group_commit import GroupCommit
 from aworld.store.reader import Run
-from aworld.store.records import fingerprint, task_content
+from aworld.store.records import task_fingerprint
 from aworld.store.writer import Finished, RunWriter
 
 OWED = ("cancelled", "skipped")  # such tasks have not run: they are owed, not recorded
@@ -45,7 +45,8 @@ class Recorder:
         self._writer = writer
         self._run = run
         self._accept_changes = accept_changes
-        self._identities: dict[int, tuple[Any, int]] = {}  # by agent: kept, so that its id lasts
+        # by agent; the agent is kept, so that its id stays its own
+        self._identities: dict[int, tuple[Any, AgentIdentity]] = {}
         self._known_agents = run.agents()
         self._marks = {
             position: Mark(name, agent, digest)
@@ -54,10 +55,11 @@ class Recorder:
         self._done: dict[int, int | None] = {}  # by slot: None, or the round in which to try again
         for row in run.results():
             self._done[row.slot] = row.round + 1 if row.status in retry else None
+        self._rounds = run.rounds()  # of those that were given up, and have no result now
         if run.damage:
             writer.remove(damage.slot for damage in run.damage)
         self._taken_up = 0
-        self.run_id: str = run.meta["run_id"]
+        self.run_id: str = run.meta.get("run_id", "")
 
     @classmethod
     def create(cls, conf: RunConfig, intake: Intake, command: Any = None) -> Recorder:
@@ -65,10 +67,10 @@ class Recorder:
         assert conf.run_dir is not None
         folder = Path(conf.run_dir)
         reward = None if intake.reward is None else name_of(intake.reward)
-        writer = RunWriter.create(folder, {"samples": conf.samples, "reward": reward})
+        config = {"run": config_as_data(conf)} | ({} if command is None else {"command": command})
+        meta = {"samples": conf.samples, "reward": reward}
+        writer = RunWriter.create(folder, meta, config)
         try:
-            config = {"run": config_as_data(conf)}
-            write_config(folder, config if command is None else {**config, "command": command})
             return cls(writer, Run(folder))._recording(intake)
         except BaseException:
             writer.close()
@@ -92,25 +94,34 @@ class Recorder:
             raise
 
     def _recording(self, intake: Intake) -> Self:
+        total = self._run.meta.get("total")
+        given = intake.task_count
+        if None not in (total, given) and total != given and not self._accept_changes:
+            raise ConfigError(
+                f"the run has {total} tasks, and {given} are given: resume with the same tasks, "
+                "start a new run, or accept the change (accept_changes=True, --accept-changes)"
+            )
         intake.record_in(self)
         self.flush(all_known=intake.task_count is not None)
         return self
 
     def take_up(self, position: int, task: Task) -> Task:
-        agent = self._agent_number(position, task)
+        identity = self._identity(task)
         known = self._marks.get(position)
         self._taken_up = max(self._taken_up, position + 1)
-        if known is None:
-            self._writer.note_task(position, task, agent)
-            return task
-        if not task.has_given_id and task.id != known.id:  # it had another random one
-            task = copy.copy(task)
-            task.id = known.id
-        self._check(position, task, agent, known)
+        if known is not None:
+            if not task.has_given_id and task.id != known.id:  # it had another random one
+                task = copy.copy(task)
+                task.id = known.id
+            if not self._has_changed(position, task, identity, known):
+                return task
+        self._writer.note_task(position, task, self._writer.agent_number(*identity))
         return task
 
     def owed(self, slot: int) -> int | None:
-        return self._done.get(slot, 0)
+        if slot in self._done:
+            return self._done[slot]
+        return self._rounds[slot] + 1 if slot in self._rounds else 0
 
     def response_at(self, slot: int) -> TaskResponse:
         return self._run.rollout_at(slot).response
@@ -119,11 +130,12 @@ class Recorder:
         """Where batches go, together with what `finished_in` says of them."""
         return GroupCommit(self._writer, on_durable)
 
-    def finished_in(self, batch: Batch) -> list[Finished]:
+    def finished_in(self, batch: Batch, *, refused: bool = False) -> list[Finished]:
+        """Without those that have not run: cancelled, skipped, or refused by the model's server."""
         return [
             Finished(ticket.slot, response, ticket.round)
             for ticket, response in batch
-            if response.status not in OWED and not _refused(response)
+            if response.status not in OWED and not (refused and _refused(response))
         ]
 
     def flush(self, *, all_known: bool) -> None:
@@ -138,34 +150,39 @@ class Recorder:
         finally:
             self._writer.close()
 
-    def _agent_number(self, position: int, task: Task) -> int:
+    def _identity(self, task: Task) -> AgentIdentity:
         known = self._identities.get(id(task.agent))
         if known is None:
-            identity = identify(task.agent)
-            number = self._writer.agent_number(*identity)
-            known = self._identities[id(task.agent)] = (task.agent, number)
+            if len(self._identities) >= MOST_REMEMBERED_AGENTS:
+                del self._identities[next(iter(self._identities))]
+            known = self._identities[id(task.agent)] = (task.agent, identify(task.agent))
         return known[1]
 
-    def _check(self, position: int, task: Task, agent: int, known: Mark) -> None:
+    def _has_changed(self, position: int, task: Task, agent: AgentIdentity, known: Mark) -> bool:
+        """Raises if it has, unless changes are accepted."""
         if task.id != known.id:
             raise ConfigError(
                 f"the task at {position} is {task.id!r}, it was {known.id!r} when the run began: "
                 "resume with the same tasks in the same order"
             )
+        other_task = task_fingerprint(task) != known.fingerprint
+        name, _, code = self._known_agents.get(known.agent, ("?", "", agent.fingerprint))
+        other_agent = agent.fingerprint != code
         if self._accept_changes:
-            return
-        if fingerprint(task_content(task)) != known.fingerprint:
+            return other_task or other_agent
+        if other_task:
             raise ConfigError(
                 f"task {task.id!r} (at {position}) has changed since the run began: resume with "
-                "the tasks as they were, or start a new run"
+                "the tasks as they were, start a new run, or accept the change "
+                "(accept_changes=True, --accept-changes)"
             )
-        if agent != known.agent:
-            name, *_ = self._known_agents.get(known.agent, ("another agent",))
+        if other_agent:
             raise ConfigError(
                 f"the agent {name!r} of task {task.id!r} has changed since the run began: resume "
                 "with the agent as it was, start a new run, or accept the change "
                 "(accept_changes=True, --accept-changes)"
             )
+        return False
 
 
 def _refused(response: TaskResponse) -> bool:

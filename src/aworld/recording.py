@@ -37,7 +37,8 @@ class Recording:
         disk = self._recorder.keep(self._hand_over)
         try:
             while (batch := self._reception.take()) is not None:
-                disk.put(batch, self._recorder.finished_in(batch))
+                refused = self._reception.is_refused
+                disk.put(batch, self._recorder.finished_in(batch, refused=refused))
         except BaseException as raised:
             error = raised
         try:

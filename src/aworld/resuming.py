@@ -15,8 +15,11 @@ from aworld.core.task import Task
 from aworld.errors import ConfigError, unknown_name
 from aworld.intake import Intake
 from aworld.recorder import Recorder
+from aworld.rewards.catalog import name_of, named
 from aworld.store.reader import Run, open_run
 from aworld.stream import TaskStream
+
+LASTING = ("samples", "seed", "sequence_dependent")  # settings that a resumed run keeps
 
 
 def stream_owed(
@@ -47,21 +50,41 @@ def _resume(conf: RunConfig, intake: Intake, **options: Any) -> Recorder:
 
 
 def _config(run: Run, given: RunConfig | None, reward: Any) -> RunConfig:
-    """As the run began, unless another is given."""
-    conf = given or RunConfig(**run.config.get("run", {}))
-    if conf.samples != run.samples:
+    """As the run began, unless another is given. What makes its results what they are stays."""
+    began = RunConfig(**run.config.get("run", {}))
+    conf, usual = given or began, RunConfig()
+    for name in LASTING:
+        now, before = getattr(conf, name), getattr(began, name)
+        if now == getattr(usual, name):
+            conf = replace(conf, **{name: before})
+        elif now != before:
+            raise ConfigError(
+                f"{run.folder} has {name}={before!r}, not {now!r}: leave it as it was, or start a "
+                "new run"
+            )
+    configured = began.reward if conf.reward is None else conf.reward
+    return replace(conf, reward=_reward(run, reward, configured), run_dir=run.folder)
+
+
+def _reward(run: Run, given: Any, configured: Any) -> Any:
+    """The one that the run was scored by: others have names, and scores, of their own."""
+    reward = configured if given is None else given
+    began = run.meta.get("reward")
+    if reward is None and began is None:
+        return None
+    if reward is None:
         raise ConfigError(
-            f"{run.folder} has samples={run.samples}, not {conf.samples}: leave it as it was"
-        )
-    if reward is not None:
-        conf = replace(conf, reward=reward)
-    if conf.reward is None and run.meta.get("reward") is not None:
-        name = run.meta["reward"]
-        raise ConfigError(
-            f"{run.folder} was scored by {name!r}, which cannot be found by its name: give the "
+            f"{run.folder} was scored by {began!r}, which cannot be found by its name: give the "
             "function again, as reward="
         )
-    return replace(conf, run_dir=run.folder)
+    name = name_of(named(reward) if isinstance(reward, str) else reward)
+    if name != began:
+        scored = f"scored by {began!r}" if began else "not scored"
+        raise ConfigError(
+            f"{run.folder} was {scored}, not by {name!r}: resume it as it was, and score it "
+            "afterwards (rescore, `aworld rescore`)"
+        )
+    return reward
 
 
 def _recorded_tasks(run: Run, agent: Any) -> list[Task]:
@@ -70,8 +93,8 @@ def _recorded_tasks(run: Run, agent: Any) -> list[Task]:
             f"{run.folder} had not read all of its tasks when it stopped: give them again, as "
             "tasks="
         )
-    agents = {} if agent is not None else _agents_by_name(run)
     numbers = {position: number for position, _, number, _ in run.task_marks()}
+    agents = {} if agent is not None else _agents_by_name(run, set(numbers.values()))
     tasks = []
     for position, task in run.tasks():
         task.agent = agent if agent is not None else agents[numbers[position]]
@@ -85,9 +108,10 @@ def _recorded_tasks(run: Run, agent: Any) -> list[Task]:
     return tasks
 
 
-def _agents_by_name(run: Run) -> dict[int, Any]:
-    found = {}
-    for number, (name, spec, _) in run.agents().items():
+def _agents_by_name(run: Run, numbers: set[int]) -> dict[int, Any]:
+    found, known = {}, run.agents()
+    for number in numbers:
+        name, spec, _ = known.get(number, ("?", "", ""))
         if not spec:
             raise ConfigError(
                 f"the agent {name!r} of {run.folder} cannot be found by its name: give it again, "

@@ -9,7 +9,7 @@ from typing import Any
 
 from aworld.config import RunConfig
 from aworld.core.task import Task, TaskResponse
-from aworld.errors import ConfigError, RunError
+from aworld.errors import ConfigError, DamagedError, RunError
 from aworld.events import EventStream
 from aworld.interrupt import ctrl_c_calls
 from aworld.reception import Batch
@@ -94,8 +94,17 @@ class Runners:
             )
         )
         with open_run(run_dir) as run:
+            run.scoring = run.scorings[0]  # of all by the reward of the run itself
             known = {rollout.response.id: rollout.response for rollout in run.rollouts()}
-        return {name: new.get(name, response) for name, response in known.items()} | new
+            responses = {name: new.get(name, response) for name, response in known.items()} | new
+            if run.damage:
+                error = DamagedError(
+                    f"{len(run.damage)} records of {run_dir} are damaged: `aworld doctor {run_dir} "
+                    "--repair` owes them again; resume it then"
+                )
+                error.responses = responses
+                raise error
+        return responses
 
     @staticmethod
     def stream_owed(run_dir: str | os.PathLike[str], *args: Any, **options: Any) -> TaskStream:

@@ -127,14 +127,14 @@ class TaskStream:
         self._cancelled = True
         if self._outcomes is not None:
             self._outcomes.cancel()
-        self._intake.answered(None)
+        self._intake.over()
 
     def close(self) -> None:
         """Ends the workers. Harmless when they have ended already."""
         with self._opening:
             already, self._closed = self._closed, True
         if not already:
-            self._intake.answered(None)
+            self._intake.over()
             _end(self._engine, self._source, self._recorder)
 
     def _open(self) -> Reception | Recording | None:

@@ -19,7 +19,14 @@ def as_json(value: Any) -> Any:
         return list(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "replace")
-    return str(value)
+    return _words(value)
+
+
+def _words(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # somebody's own, and it does not work
+        return f"<{type(value).__name__}>"
 
 
 def printable(text: str) -> str:
@@ -36,7 +43,7 @@ def plain(value: Any) -> Any:
     try:
         return _plain(value)
     except RecursionError:  # it holds itself
-        return repr(value)
+        return _words(value)
 
 
 def _plain(value: Any) -> Any:

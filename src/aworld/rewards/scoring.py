@@ -61,4 +61,4 @@ def _number(name: Any, given: Any) -> float:
     number = float(given)
     if not math.isfinite(number):
         raise ValueError(f"{name!r:.80} must be a finite number, the reward gave {number}")
-    return number
+    return number + 0.0  # there is no -0.0 in a store

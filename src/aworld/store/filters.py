@@ -11,11 +11,13 @@ VIEW = """
 select r.slot as slot, t.id as task, r.slot % {samples} as sample, r.status as status,
     {reward} as reward, r.seconds as seconds, r.tokens as tokens, r.cost as cost,
     r.attempts as attempts, r.round as round, r.ended as ended,
-    json_extract(cast(t.body as text), '$.metadata') as metadata,
-    json_extract(cast(t.body as text), '$.metadata.level') as level,
-    json_extract(cast(t.body as text), '$.metadata.tags') as tags
+    {facts} '$.metadata') end as metadata,
+    {facts} '$.metadata.level') end as level,
+    {facts} '$.metadata.tags') end as tags
 from results r left join tasks t on t.position = r.slot / {samples}
 """
+# NaN and the like are no JSON to SQLite: such a task has no facts, but it is there
+FACTS = "case when json_valid(cast(t.body as text)) then json_extract(cast(t.body as text),"
 COLUMNS = ("task", "sample", "status", "reward", "seconds", "tokens", "cost", "attempts", "round")
 COLUMNS += ("ended", "metadata", "level", "tags")
 
@@ -39,7 +41,7 @@ def chosen_slots(
     if scoring:
         scores = f"from scores s where s.scoring = {int(scoring)} and s.slot = r.slot"
         reward = f"(select s.value {scores})"
-    view = VIEW.format(samples=int(samples), reward=reward)
+    view = VIEW.format(samples=int(samples), reward=reward, facts=FACTS)
     connection.set_authorizer(_reading_only)
     try:
         rows = connection.execute(f"select slot from ({view}) where ({where}\n) {page}")

@@ -21,8 +21,15 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
 
     content = tomli_w.dumps(_without_none(plain(config)))
     unfinished = folder / f"{CONFIG}.{os.getpid()}"
-    unfinished.write_text(content, "utf-8")
-    unfinished.replace(folder / CONFIG)
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(folder / CONFIG)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def read_config(folder: Path) -> dict[str, Any]:

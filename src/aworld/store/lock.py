@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import socket
+import stat
 import time
 from pathlib import Path
 
@@ -23,7 +24,10 @@ class RunLock:
     """Held as long as the process lives, or until it is released: a killed one leaves no lock."""
 
     def __init__(self, folder: Path):
-        self._handle = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            self._handle = _opened(folder / FILE, os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be locked: {error}") from None
         try:
             for look in range(LOOKS):
                 try:
@@ -33,14 +37,14 @@ class RunLock:
                     if look == LOOKS - 1:
                         raise
                     time.sleep(0.02)
+            os.ftruncate(self._handle, 0)
+            content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
+            os.pwrite(self._handle, content.encode(), 0)
         except OSError as error:
             os.close(self._handle)
             if not isinstance(error, BlockingIOError):
                 raise StoreError(f"{folder} cannot be locked: {error}") from None
             raise StoreError(f"{folder} is in use by {_named(holder(folder))}") from None
-        os.ftruncate(self._handle, 0)
-        content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
-        os.pwrite(self._handle, content.encode(), 0)
         _held.add(self)
 
     def release(self) -> None:
@@ -61,7 +65,7 @@ os.register_at_fork(after_in_child=_let_go_in_a_fork)
 def holder(folder: Path) -> dict[str, object] | None:
     """Who writes to the run now, if anybody does."""
     try:
-        handle = os.open(folder / FILE, os.O_RDONLY | os.O_CLOEXEC)
+        handle = _opened(folder / FILE, os.O_RDONLY)
     except OSError:
         return None
     try:
@@ -74,6 +78,15 @@ def holder(folder: Path) -> dict[str, object] | None:
         return None
     finally:
         os.close(handle)
+
+
+def _opened(path: Path, flags: int) -> int:
+    """Neither a link nor a pipe: the folder may come from a stranger."""
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{path} is no plain file")
+    return handle
 
 
 def _read(handle: int) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 Every model call of a trajectory holds the whole conversation so far. In the record the parts of it
 (messages, lists of tools) stand once, in `parts`, and are referred to by their number there. A part
-that other records have too stands in the run's table of messages: its place is taken by its id.
+that other records have too stands in the run's table of messages; `rows` says in which row.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from aworld.store.blobs import BIG
 from aworld.store.encoding import json_of
 
 REPEATED = "$"  # the key, in a step, of what is kept in `parts`
-ROW = "$row"  # the key of what stands, in `parts`, for a row of the table of messages
-ROW_KEY = ROW.encode()
 SMALL = 100  # a shorter part is not worth a row of its own
 MOST_SEEN = 500_000  # parts that are remembered, to know them when they come again
 
@@ -59,6 +57,7 @@ class _Parts:
         self._by_identity: dict[int, int] = {}  # one object is mostly used in many places
         self._by_content: dict[bytes, int] = {}
         self.contents: list[bytes] = []
+        self.rows: dict[int, int] = {}  # of the parts that stand in the table of messages
 
     def number_of(self, value: Any) -> int:
         known = self._by_identity
@@ -68,7 +67,9 @@ class _Parts:
         number = self._by_content.setdefault(content, len(self.contents))
         if number == len(self.contents):
             row = self._row_of(content)
-            self.contents.append(content if row is None else b'{"%b":%d}' % (ROW_KEY, row))
+            if row is not None:
+                self.rows[number] = row
+            self.contents.append(content if row is None else b"null")
         known[id(value)] = number
         return number
 
@@ -97,6 +98,7 @@ def packed(response: TaskResponse, shared: SharedParts) -> bytes:
     record["metadata"] = trajectory.metadata
     parts = _Parts(shared)
     record["steps"] = [_packed_step(step, parts) for step in trajectory.steps]
+    record["rows"] = parts.rows
     return b'{"parts":[%b],"response":%b}' % (b",".join(parts.contents), json_of(record))
 
 
@@ -130,7 +132,9 @@ def unpacked(
     """Fills in what the columns of the record's row do not say."""
     try:
         found = record["response"]
-        parts = [_part(part, shared) for part in record.get("parts", ())]
+        parts = record.get("parts", [])
+        for number, row in found.get("rows", {}).items():
+            parts[int(number)] = shared(row)
         response.answer = found["answer"] if "answer" in found else found["steps"][-1]["action"]
         response.error = ErrorInfo(*found["error"]) if "error" in found else None
         response.usage = found.get("usage", {})
@@ -149,11 +153,6 @@ def unpacked(
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise DamagedError(f"a record has another form than it should: {error!r}") from None
     return response
-
-
-def _part(part: Any, shared: Callable[[int], Any]) -> Any:
-    is_row = isinstance(part, dict) and len(part) == 1 and ROW in part
-    return shared(part[ROW]) if is_row else part
 
 
 def _unpacked_step(step: dict[str, Any], parts: list[Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from aworld.core.failure import STATUSES
 from aworld.core.task import Task, TaskResponse
-from aworld.errors import ConfigError, DamagedError, unknown_name
+from aworld.errors import ConfigError, DamagedError, StoreError, unknown_name
 from aworld.rewards.base import Scored
 from aworld.store import lock, schema
 from aworld.store.blobs import Blobs
@@ -26,8 +26,6 @@ from aworld.store.schema import checksum, salvaged
 from aworld.store.scores import Scoring, scores_of, scorings_of
 
 Found = TypeVar("Found")
-
-EARLIER_COLUMNS = "slot, status, reward, seconds, tokens, cost, attempts, round, ended"
 
 
 class Damage(NamedTuple):
@@ -54,9 +52,13 @@ class Run:
         self._blobs = Blobs(folder / "blobs")
         self._message = lru_cache(maxsize=10_000)(self._read_message)
         self.damage: list[Damage] = []
-        self.meta = self._read_meta()
-        self.samples = int(self.meta.get("samples") or self._recorded_samples())
-        self.scorings = scorings_of(self.connection, self.meta.get("reward"))
+        try:
+            self.meta = self._read_meta()
+            self.samples = max(1, int(self.meta.get("samples") or self._recorded_samples()))
+            in_run = self.meta.get("reward")
+            self.scorings = scorings_of(self.connection, str(in_run) if in_run else None)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise StoreError(f"{folder} cannot be read: {error}") from None
         self.scoring = self._chosen(reward)
 
     @property
@@ -67,6 +69,8 @@ class Run:
     def total(self) -> int | None:
         """How many results there will be, where that is known."""
         total = self.meta.get("total")
+        if total is None:  # it may be known by now
+            total = self._read_meta().get("total")
         return None if total is None else total * self.samples
 
     @property
@@ -88,8 +92,11 @@ class Run:
 
     def counts(self) -> dict[str, int]:
         """How many results there are of each status."""
-        rows = self.connection.execute("select status, count(*) from results group by status")
-        found = dict(rows.fetchall())
+        query = "select status, count(*) from results group by status"
+        try:
+            found = dict(self.connection.execute(query).fetchall())
+        except sqlite3.DatabaseError as error:
+            raise self._damaged_as_a_whole(error) from None
         return {status: found[status] for status in STATUSES if status in found}
 
     def results(
@@ -114,20 +121,42 @@ class Run:
         return self._each(self.rollout_at, where, offset, limit)
 
     def rollout(self, task_id: str, sample: int = 0) -> Rollout:
-        return self.rollout_at(self.position_of(task_id) * self.samples + sample)
+        found = self.rollout_at(self.position_of(task_id) * self.samples + sample)
+        if found.task.id != task_id:
+            raise DamagedError(f"{self.folder} is damaged: its index leads to another task")
+        return found
 
     def earlier(self, task_id: str, sample: int = 0) -> list[Rollout]:
         """Results that were given up for a later one, the first first."""
         position = self.position_of(task_id)
         task = self.task_at(position)
-        query = f"select {EARLIER_COLUMNS}, body, crc from earlier where slot = ? order by round"
-        rows = self.connection.execute(query, (position * self.samples + sample,))
-        return [
-            self._assembled(ResultRow(*columns), task, body, crc) for *columns, body, crc in rows
-        ]
+        query = (
+            f"select {RESULT_COLUMNS}, crc, body, body_crc from earlier where slot = ? "
+            "order by round"
+        )
+        found = []
+        for *columns, crc, body, body_crc in self.connection.execute(
+            query, (position * self.samples + sample,)
+        ):
+            row = ResultRow(*columns)
+            if row.crc != crc:
+                raise DamagedError("the figures of an earlier result are not what was written")
+            found.append(self._assembled(row, task, body, body_crc))
+        return found
+
+    def rounds(self) -> dict[int, int]:
+        """By slot: the last round of which a result was given up."""
+        query = "select slot, max(round) from earlier group by slot"
+        return dict(self.connection.execute(query).fetchall())
 
     def note_losses(self) -> None:
-        """Results that are not there at all, although they were recorded: adds to `damage`."""
+        """What is not there at all, and what leads to the wrong place: adds to `damage`."""
+        try:
+            ((verdict, *_), *_) = self.connection.execute("pragma integrity_check(1)").fetchall()
+        except sqlite3.DatabaseError as error:
+            verdict = str(error)
+        if verdict != "ok":
+            self._note_damage(-3, f"its file is not in order: {verdict}")
         found = sum(1 for _ in self._salvaged("slot", "results"))
         lost = self.meta.get("recorded", 0) - found
         if lost > 0:
@@ -165,8 +194,8 @@ class Run:
 
     def agents(self) -> dict[int, tuple[str, str, str]]:
         """Name, spec and fingerprint of each agent, by its number."""
-        rows = self.connection.execute("select number, name, spec, fingerprint from agents")
-        return {number: (name, spec, digest) for number, name, spec, digest in rows}
+        rows = salvaged(self.connection, "select * from agents", "number")
+        return {row[0]: row[1:4] for row in rows if checksum(row[:4]) == row[4]}
 
     def task_marks(self) -> Iterator[tuple[int, str, int, bytes]]:
         """Position, id, agent and fingerprint of each task: what tells whether it has changed."""
@@ -206,10 +235,7 @@ class Run:
             )
         except sqlite3.DatabaseError as error:  # a page is damaged: look at each place alone
             if where is not None:
-                raise DamagedError(
-                    f"{self.folder} is damaged, no condition can be used: {error}; `aworld doctor "
-                    f"{self.folder} --repair` mends it"
-                ) from None
+                raise self._damaged_as_a_whole(error) from None
             self._note_damage(-1, f"a page of its list of results cannot be read: {error}")
             slots = list(self._salvaged("slot", "results"))
             return slots[offset : None if limit is None else offset + limit]
@@ -227,6 +253,12 @@ class Run:
         except DamagedError as error:
             self._note_damage(slot, str(error))
             return None
+
+    def _damaged_as_a_whole(self, error: Exception) -> DamagedError:
+        return DamagedError(
+            f"{self.folder} is damaged ({error}): `aworld doctor {self.folder} --repair` makes a "
+            "sound run of what is left"
+        )
 
     def _note_damage(self, slot: int, reason: str) -> None:
         known = {damage.slot for damage in self.damage}

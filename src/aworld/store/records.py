@@ -33,6 +33,7 @@ class ResultRow(NamedTuple):
         return checksum(self[:])
 
 
+NO_MINUS_ZERO = 0.0  # added to -0.0 it gives 0.0, which is what SQLite would make of it
 RESULT_COLUMNS = ", ".join(ResultRow._fields)
 
 
@@ -87,15 +88,19 @@ def task_content(task: Task) -> bytes:
     return json_of(content)
 
 
-def fingerprint(content: bytes) -> bytes:
+def task_fingerprint(task: Task) -> bytes:
     """The same for the same question, whoever is to answer it."""
+    return _fingerprint(task, task_content(task))
+
+
+def _fingerprint(task: Task, content: bytes) -> bytes:
     return blake2b(content, digest_size=16).digest()
 
 
 def task_row(position: int, task: Task, agent: int, blobs: Blobs) -> TaskRow:
     content = task_content(task)
     body = encode(content, blobs)
-    return TaskRow(position, task.id, agent, fingerprint(content), body)
+    return TaskRow(position, task.id, agent, _fingerprint(task, content), body)
 
 
 def task_of(row: TaskRow, crc: int, blobs: Blobs) -> Task:
@@ -117,10 +122,10 @@ def result_row(slot: int, response: TaskResponse, round: int, ended: float) -> R
     return ResultRow(
         slot,
         response.status,
-        None if response.reward is None else float(response.reward),
-        float(response.time_cost),
+        None if response.reward is None else float(response.reward) + NO_MINUS_ZERO,
+        float(response.time_cost) + NO_MINUS_ZERO,
         tokens or usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
-        float(usage.get("cost", 0.0)),
+        float(usage.get("cost", 0.0)) + NO_MINUS_ZERO,
         response.attempts,
         round,
         ended,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,12 +21,12 @@ Row = tuple[Any, ...]
 
 # Which rows of a table are what was written. Results and their bodies are looked at as a whole.
 SOUND: dict[str, Callable[[Row], bool]] = {
-    "agents": lambda row: True,
-    "scorings": lambda row: True,
+    "agents": lambda row: checksum(row[:4]) == row[4],
+    "scorings": lambda row: checksum(row[:4]) == row[4],
     "tasks": lambda row: TaskRow(*row[:-1]).crc == row[-1],
     "messages": lambda row: checksum((row[0],), row[2]) == row[3],
     "scores": lambda row: checksum(row[:3], row[3]) == row[4],
-    "earlier": lambda row: checksum((row[0],), row[-2]) == row[-1],
+    "earlier": lambda row: checksum(row[:9]) == row[9] and checksum((row[0],), row[10]) == row[11],
 }
 
 
@@ -44,37 +46,61 @@ def examine(folder: Path) -> Findings:
 
 
 def repair(folder: Path) -> Findings:
-    """Afterwards the damaged records are owed again. The file as it was is kept beside it."""
+    """Afterwards the damaged records are owed again. The files as they were are kept beside it."""
+    unfinished = folder / "repaired"
+    if (unfinished / schema.READY).exists():  # an earlier repair was broken off at its end
+        lock = RunLock(folder)
+        try:
+            _put_in_place(folder, unfinished)
+        finally:
+            lock.release()
+        return examine(folder)
     schema.require(folder)
     lock = RunLock(folder)
-    unfinished = folder / "repaired"
     try:
+        _keep(folder)
         schema.migrate(folder)
         schema.remove(unfinished)
         unfinished.mkdir(exist_ok=True)
         with Run(folder) as run:
-            new = schema.create(unfinished)
-            try:
-                new.execute("begin")
-                sound = _copy(run, new)
-                _insert(new, "meta", schema.meta_row("recorded", sound))
-                new.execute("commit")
-                new.execute("pragma wal_checkpoint(truncate)")
-            finally:
-                new.close()
+            sound = _copy(run, unfinished)
             run.note_losses()
             damage = run.damage
+        (unfinished / schema.FILE).rename(unfinished / schema.READY)
         _put_in_place(folder, unfinished)
     finally:
         lock.release()
     return Findings(sound, damage)
 
 
-def _copy(run: Run, new: sqlite3.Connection) -> int:
+def _keep(folder: Path) -> None:
+    when = time.strftime("%Y%m%d-%H%M%S")
+    names = (f"damaged-{when}{suffix}" for suffix in chain([""], (f"-{n}" for n in count(1))))
+    kept = next(folder / name for name in names if not (folder / name).exists())
+    kept.mkdir()
+    for suffix in ("", "-wal"):
+        old = folder / f"{schema.FILE}{suffix}"
+        if old.exists():
+            shutil.copy2(old, kept / old.name)
+
+
+def _copy(run: Run, folder: Path) -> int:
     meta = {"samples": run.samples, "run_id": os.urandom(8).hex(), **run.meta}
     meta.pop("recorded", None)
-    for key, value in meta.items():
-        _insert(new, "meta", schema.meta_row(key, value))
+    new = schema.create(folder, meta)
+    try:
+        new.execute("begin")
+        sound = _copy_rows(run, new)
+        _insert(new, "meta", schema.meta_row("recorded", sound))
+        new.execute("commit")
+        new.execute("pragma wal_checkpoint(truncate)")
+        new.execute("pragma journal_mode = delete")  # one file, to be renamed
+    finally:
+        new.close()
+    return sound
+
+
+def _copy_rows(run: Run, new: sqlite3.Connection) -> int:
     old = run.connection
     for table, is_sound in SOUND.items():
         for row in salvaged(old, f"select * from {table}", schema.KEYS[table]):
@@ -102,11 +128,8 @@ def _insert(new: sqlite3.Connection, table: str, row: Row) -> None:
 
 
 def _put_in_place(folder: Path, repaired: Path) -> None:
-    kept = folder / f"damaged-{time.strftime('%Y%m%d-%H%M%S')}"
-    kept.mkdir()
-    for suffix in ("-wal", "-shm", ""):
-        old = folder / f"{schema.FILE}{suffix}"
-        if old.exists():
-            old.rename(kept / old.name)
-    (repaired / schema.FILE).rename(folder / schema.FILE)
+    """Can be broken off anywhere, and is then done again. The old log goes with the old file."""
+    for suffix in ("", "-wal", "-shm"):
+        (folder / f"{schema.FILE}{suffix}").unlink(missing_ok=True)
+    (repaired / schema.READY).rename(folder / schema.FILE)
     schema.remove(repaired)

@@ -20,6 +20,7 @@ from aworld.errors import StoreError
 
 VERSION = 1
 FILE = "run.db"
+READY = "ready.db"  # of a repair that is all but done
 AT_ONCE = 5_000  # bytes of a checksum
 
 TABLES = """
@@ -30,19 +31,23 @@ create table tasks (
     fingerprint blob not null, body blob not null, crc integer not null);
 create index tasks_by_id on tasks (id);
 create table agents (
-    number integer primary key, name text not null, spec text not null, fingerprint text not null);
+    number integer primary key, name text not null, spec text not null, fingerprint text not null,
+    crc integer not null);
 create table results (
     slot integer primary key, status text not null, reward real, seconds real not null,
     tokens integer not null, cost real not null, attempts integer not null, round integer not null,
     ended real not null, crc integer not null);
 create table bodies (slot integer primary key, body blob not null, crc integer not null);
 create table earlier (
-    slot integer, round integer, status text not null, reward real, seconds real not null,
-    tokens integer not null, cost real not null, attempts integer not null, ended real not null,
-    body blob not null, crc integer not null, primary key (slot, round)) without rowid;
+    slot integer, status text not null, reward real, seconds real not null,
+    tokens integer not null, cost real not null, attempts integer not null, round integer not null,
+    ended real not null, crc integer not null, body blob not null, body_crc integer not null,
+    primary key (slot, round)) without rowid;
 create table messages (
     id integer primary key, digest blob not null, body blob not null, crc integer not null);
-create table scorings (id integer primary key, name text not null, spec text not null, at real);
+create table scorings (
+    id integer primary key, name text not null, spec text not null, at real not null,
+    crc integer not null);
 create table scores (
     scoring integer, slot integer, value real, body blob, crc integer not null,
     primary key (scoring, slot)) without rowid;
@@ -98,24 +103,63 @@ def salvaged(connection: sqlite3.Connection, query: str, key: str) -> Iterator[t
 
 
 def require(folder: Path) -> None:
-    if not (folder / FILE).is_file():
-        raise StoreError(f"{folder} holds no run: there is no {FILE} in it")
+    if (folder / FILE).is_file():
+        return
+    if (folder / "repaired" / READY).exists():
+        raise StoreError(
+            f"the repair of {folder} was broken off: `aworld doctor {folder} --repair` ends it"
+        )
+    raise StoreError(f"{folder} holds no run: there is no {FILE} in it")
 
 
 def remove(folder: Path) -> None:
     """What `create` makes, and the folder, if there is nothing else in it."""
-    for suffix in ("", "-wal", "-shm"):
-        (folder / f"{FILE}{suffix}").unlink(missing_ok=True)
+    _remove_files(folder)
     if folder.is_dir():
         folder.rmdir()
 
 
-def create(folder: Path) -> sqlite3.Connection:
+def _remove_files(folder: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        (folder / f"{FILE}{suffix}").unlink(missing_ok=True)
+
+
+def create(folder: Path, meta: dict[str, Any]) -> sqlite3.Connection:
+    """There as a whole or not at all."""
     connection = _connected(folder / FILE, "rwc")
-    connection.execute("pragma page_size = 8192")
-    _be_durable(connection)
-    connection.executescript(f"begin; {TABLES} pragma user_version = {VERSION}; commit;")
+    try:
+        connection.execute("pragma page_size = 8192")
+        _be_durable(connection)
+        connection.execute("begin")
+        for statement in TABLES.split(";"):
+            connection.execute(statement)
+        rows = [meta_row(key, value) for key, value in meta.items()]
+        connection.executemany("insert into meta values (?, ?, ?)", rows)
+        connection.execute(f"pragma user_version = {VERSION}")
+        connection.execute("commit")
+    except BaseException:
+        connection.close()
+        _remove_files(folder)
+        raise
     return connection
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether there is a file of a run. One whose creation was broken off is removed."""
+    if (folder / "repaired" / READY).exists():
+        return True
+    if not (folder / FILE).exists():
+        return False
+    connection = _connected(folder / FILE, "rw")
+    try:
+        empty = connection.execute("select count(*) from sqlite_master").fetchone()[0] == 0
+    except sqlite3.DatabaseError:
+        return True
+    finally:
+        connection.close()
+    if empty:
+        _remove_files(folder)
+    return not empty
 
 
 def open_to_write(folder: Path) -> sqlite3.Connection:
@@ -142,16 +186,17 @@ def migrate(folder: Path) -> None:
 def open_to_read(folder: Path) -> sqlite3.Connection:
     """Sees a run while it is written. Nothing in the file is trusted, and nothing is changed."""
     path = folder / FILE
+    connection = _connected(path, "ro")
     try:
-        connection = _connected(path, "ro")
         version = _version(connection, folder)
-    except sqlite3.OperationalError:  # a folder that cannot be written to has no room for locks
-        connection = _connected(path, "ro&immutable=1")
-        version = _version(connection, folder)
-    except StoreError:
-        if not _is_cut(path):
+    except (sqlite3.OperationalError, StoreError) as error:
+        connection.close()
+        if isinstance(error, sqlite3.OperationalError):
+            connection = _copied(path)  # a folder that cannot be written to has no room for locks
+        elif _is_cut(path):
+            connection = _as_if_whole(path)
+        else:
             raise
-        connection = _as_if_whole(path)
         version = _version(connection, folder)
     if version < VERSION:
         raise StoreError(
@@ -181,9 +226,23 @@ def _as_if_whole(path: Path) -> sqlite3.Connection:
         shutil.copyfile(path, copy)
         with copy.open("r+b") as file:
             file.truncate(_whole_size(file.read(100)))
-        connection = _connected(copy, "ro&immutable=1")
-        connection.execute("select 1 from sqlite_master").fetchone()  # open: it may be unlinked
-    return connection
+        return _kept_open(_connected(copy, "ro&immutable=1"))
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    """With what is still in its log: that counts, too."""
+    log = path.with_name(f"{FILE}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return _connected(path, "ro&immutable=1")
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copyfile(path, Path(folder) / FILE)
+        shutil.copyfile(log, Path(folder) / log.name)
+        return _kept_open(_connected(Path(folder) / FILE, "rw"))
+
+
+def _kept_open(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.execute("select 1 from sqlite_master").fetchone()
+    return connection  # its file may be unlinked now
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
@@ -206,7 +265,7 @@ def _be_durable(connection: sqlite3.Connection) -> None:
 def _version(connection: sqlite3.Connection, folder: Path) -> int:
     try:
         version = connection.execute("pragma user_version").fetchone()[0]
-        known = connection.execute("select name from sqlite_master where name = 'meta'").fetchone()
+        found = connection.execute("select type, name from sqlite_master").fetchall()
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
@@ -215,6 +274,8 @@ def _version(connection: sqlite3.Connection, folder: Path) -> int:
         ) from None
     if version > VERSION:
         raise StoreError(f"{folder} was written by a newer aworld (form {version}): upgrade aworld")
-    if version == 0 or known is None:
+    if version == 0:
         raise StoreError(f"{folder / FILE} is no run of aworld's")
+    if strange := {name for kind, name in found if kind not in ("table", "index")}:
+        raise StoreError(f"{folder / FILE} holds what no run does: {', '.join(sorted(strange))}")
     return version

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from aworld.core.failure import ErrorInfo
-from aworld.errors import DamagedError
 from aworld.rewards.base import Scored
 from aworld.store.schema import checksum, salvaged
 
@@ -25,8 +24,9 @@ class Scoring(NamedTuple):
 
 def scorings_of(connection: sqlite3.Connection, in_run: str | None) -> list[Scoring]:
     """The latest last. An earlier one of the same name is called name~1, the one before it ~2."""
-    rows = salvaged(connection, "select id, name, spec from scorings", "id")
-    given = [Scoring(0, in_run or ""), *(Scoring(*row) for row in rows)]
+    rows = salvaged(connection, "select id, name, spec, at, crc from scorings", "id")
+    later_ones = [Scoring(*row[:3]) for row in rows if checksum(row[:4]) == row[4]]
+    given = [Scoring(0, in_run or ""), *later_ones]
     named: list[Scoring] = []
     later: dict[str, int] = {}
     for scoring in reversed(given):
@@ -54,19 +54,21 @@ def add_scoring(
     connection: sqlite3.Connection, name: str, spec: str, scores: Iterable[tuple[int, Scored]]
 ) -> None:
     """In the transaction of the caller."""
-    query = "insert into scorings (name, spec, at) values (?, ?, ?)"
-    number = connection.execute(query, (name, spec, time.time())).lastrowid
+    (last,) = connection.execute("select max(id) from scorings").fetchone()
+    number = (last or 0) + 1
+    row = (number, name, spec, time.time())
+    connection.execute("insert into scorings values (?, ?, ?, ?, ?)", (*row, checksum(row)))
     for slot, scored in scores:
         content = {key: part for key, part in asdict(scored).items() if part and key != "value"}
         body = json.dumps(content).encode()
-        crc = checksum((number, slot, scored.value), body)
-        row = (number, slot, scored.value, body, crc)
+        score = (number, slot, scored.value)
+        row = (*score, body, checksum(score, body))
         connection.execute("insert into scores values (?, ?, ?, ?, ?)", row)
 
 
 def _scored(scoring: Scoring, slot: int, value: float | None, body: bytes, crc: int) -> Scored:
     if checksum((scoring.number, slot, value), body) != crc:
-        raise DamagedError(f"its score {scoring.name!r} is not what was written")
+        return Scored(error=ErrorInfo("DamagedError", "the score is not what was written"))
     content: dict[str, Any] = json.loads(body)
     error = content.get("error")
     return Scored(

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ from aworld.store import schema
 from aworld.store import scores as scores_table
 from aworld.store.blobs import Blobs
 from aworld.store.encoding import encode
+from aworld.store.folder import write_config
 from aworld.store.lock import RunLock
 from aworld.store.packing import SharedParts, packed
 from aworld.store.records import result_row, task_row
@@ -28,9 +29,8 @@ from aworld.store.schema import checksum
 
 # An earlier result of the same task is kept, in a table of its own.
 SET_ASIDE = """
-insert into earlier
-select slot, round, status, reward, seconds, tokens, cost, attempts, ended, body, bodies.crc
-from results join bodies using (slot) where slot = ?
+insert into earlier select r.*, b.body, b.crc
+from results r join bodies b on b.slot = r.slot where r.slot = ?
 """
 ROWS_AT_ONCE = 500
 
@@ -51,10 +51,11 @@ class Prepared(NamedTuple):
     messages: list[tuple[int, bytes, bytes, int]]
     tasks: list[tuple[Any, ...]]
     given_up: list[tuple[int]]  # slots whose earlier result is set aside
+    sizes: list[int]  # in bytes, big values included
 
     @property
     def size(self) -> int:
-        return sum(len(body) for _, body, _ in self.bodies)
+        return sum(self.sizes)
 
 
 class RunWriter:
@@ -75,23 +76,26 @@ class RunWriter:
         }
 
     @classmethod
-    def create(cls, folder: Path, meta: dict[str, Any]) -> RunWriter:
-        with _clear_errors(folder):
+    def create(
+        cls, folder: Path, meta: dict[str, Any], config: Mapping[str, Any] | None = None
+    ) -> RunWriter:
+        """A new run. Where it cannot be made, nothing is left of it."""
+        with _clear_errors(folder, "start the run again"):
             folder.mkdir(parents=True, exist_ok=True)
             lock = RunLock(folder)
             try:
-                if (folder / schema.FILE).exists():
+                if schema.is_begun(folder):
                     raise StoreError(
                         f"{folder} holds a run already: go on with it by Runners.resume or "
                         "`aworld resume`, or choose another folder"
                     )
-                connection = schema.create(folder)
-                writer = cls(folder, connection, lock)
-                writer.set_meta(run_id=os.urandom(8).hex(), created=time.time(), **meta)
+                if config is not None:
+                    write_config(folder, config)
+                facts = {"run_id": os.urandom(8).hex(), "created": time.time(), **meta}
+                return cls(folder, schema.create(folder, facts), lock)
             except BaseException:
                 lock.release()
                 raise
-        return writer
 
     @classmethod
     def open(cls, folder: Path) -> RunWriter:
@@ -115,17 +119,17 @@ class RunWriter:
 
     def _remove(self, run: sqlite3.Connection, slots: list[tuple[int]]) -> None:
         run.executemany("delete from bodies where slot = ?", slots)
+        run.executemany("delete from scores where slot = ?", slots)
         self._recorded -= run.executemany("delete from results where slot = ?", slots).rowcount
 
     def agent_number(self, name: str, spec: str, fingerprint: str) -> int:
         number = self._agents.get(fingerprint)
         if number is None:
-            number = self._agents[fingerprint] = len(self._agents)
+            number = max(self._agents.values(), default=-1) + 1
+            self._agents[fingerprint] = number
+            row = (number, name, spec, fingerprint)
             with self._transaction() as run:
-                run.execute(
-                    "insert or replace into agents values (?, ?, ?, ?)",
-                    (number, name, spec, fingerprint),
-                )
+                _insert(run, "agents", [(*row, checksum(row))])
         return number
 
     def note_task(self, position: int, task: Task, agent: int) -> None:
@@ -140,11 +144,13 @@ class RunWriter:
 
     def prepare(self, finished: Iterable[Finished]) -> Prepared:
         now = time.time()
-        prepared = Prepared([], [], [], [], [])
+        prepared = Prepared([], [], [], [], [], [])
         with _clear_errors(self.folder):
             for slot, response, given_up in finished:
                 row = result_row(slot, response, given_up, now)
-                body = encode(packed(response, self._shared), self._blobs)
+                whole = packed(response, self._shared)
+                prepared.sizes.append(len(whole))
+                body = encode(whole, self._blobs)
                 prepared.results.append((*row, row.crc))
                 prepared.bodies.append((slot, body, checksum((slot,), body)))
                 if given_up:
@@ -188,9 +194,12 @@ class RunWriter:
             self._lock.release()
 
     def _known_parts(self) -> SharedParts:
-        rows = self._connection.execute("select id, digest from messages").fetchall()
-        last = max((number for number, _ in rows), default=0)
-        return SharedParts({digest: number for number, digest in rows}, last)
+        known, last = {}, 0
+        for number, digest, body, crc in self._connection.execute("select * from messages"):
+            last = max(last, number)
+            if checksum((number,), body) == crc:  # nothing new is to refer to a damaged one
+                known[digest] = number
+        return SharedParts(known, last)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -218,10 +227,11 @@ def _insert(run: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]
 class _clear_errors:  # noqa: N801 - used like a function; a class is quicker than a generator
     """A full disk and the like, in one line that says what to do."""
 
-    __slots__ = ("_folder",)
+    __slots__ = ("_folder", "_then")
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, then: str = "resume the run"):
         self._folder = folder
+        self._then = then
 
     def __enter__(self) -> None:
         pass
@@ -231,10 +241,10 @@ class _clear_errors:  # noqa: N801 - used like a function; a class is quicker th
             return
         said = str(error)
         no_room = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-        if no_room or "disk is full" in said or "disk I/O" in said:
+        if no_room or "disk is full" in said:
             raise StoreError(
                 f"no room is left in {self._folder}: what was finished until now is safe; make "
-                f"room, then resume the run ({said})"
+                f"room, then {self._then} ({said})"
             ) from error
         hint = ""
         if "malformed" in said:
