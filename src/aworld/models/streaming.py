@@ -35,8 +35,9 @@ async def assembled(chunks: AsyncIterable[Any], on_text: Callable[[str], None]) 
 
 
 def _extend(choice: dict[str, Any], part: dict[str, Any]) -> None:
-    if "token_ids" in part:
-        choice.setdefault("token_ids", []).extend(part["token_ids"])
+    for name in ("token_ids", "policy_versions"):
+        if name in part:
+            choice.setdefault(name, []).extend(part[name])
     entries = part.get("logprobs", {}).get("content")
     if entries:
         choice.setdefault("logprobs", {"content": []})["content"].extend(entries)
