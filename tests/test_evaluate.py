@@ -191,7 +191,7 @@ def test_a_run_that_nothing_has_scored_has_no_figures(tmp_path: Path):
 
     tasks = [Task("refuse", answer, id="a")]
     Runners.sync_run_task(tasks, RunConfig(worker_num=0, run_dir=tmp_path / "run"))
-    with open_run(tmp_path / "run") as run, pytest.raises(ConfigError, match="give it a reward"):
+    with open_run(tmp_path / "run") as run, pytest.raises(ConfigError, match="`aworld rescore`"):
         list(judged_of_run(run))
 
 

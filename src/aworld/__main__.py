@@ -1,6 +1,15 @@
 """`python -m aworld` is the command `aworld`."""
 
-from aworld.cli.main import main
+import sys
+
+
+def main() -> None:
+    try:
+        from aworld.cli.main import main as command
+    except KeyboardInterrupt:  # Ctrl-C, before anything was begun
+        sys.exit(130)
+    command()
+
 
 if __name__ == "__main__":
     main()

@@ -11,6 +11,7 @@
         ├── InputError      the tasks broke off or went wrong half-way through an iterable
         ├── EngineError     the engine could not start its workers, or lost the means to
         ├── AccessError     a model server refuses the key, or does not know the model
+        ├── TrainingError   training could not go on; the last checkpoint is whole
         └── StoreError      a run's folder cannot be read or written: full, damaged, in use
             └── DamagedError    a record is not what was written
 
@@ -109,6 +110,10 @@ class AccessError(RunError):
     """A model server refuses the key, or does not know the model."""
 
 
+class TrainingError(RunError):
+    """Training could not go on. What it says is what to do; the last checkpoint is whole."""
+
+
 class StoreError(RunError):
     """A run's folder cannot be read or written: no room, no run, damaged, in use by another."""
 
@@ -124,4 +129,4 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
-    return f"no {what} named {name!r}{meant} (known: {', '.join(names)})"
+    return f"no {what} named {name!r}{meant} (known: {', '.join(names) or 'none'})"

@@ -24,13 +24,14 @@ OnProgress = Callable[[int, int], None]
 
 
 class Rescored(NamedTuple):
-    """What came of it. The scores are in the run, under `name`."""
+    """What came of it. The scores are in the run, under `name`, if they were recorded."""
 
     name: str
     scored: int
     unscored: int  # None, for whatever reason
     errors: list[tuple[str, ErrorInfo]]  # by response, where the reward raised
     damage: list[Damage]  # of the run: these records could not be read
+    recorded: bool  # not, where no score is known at all: the run keeps those that it has
 
 
 def rescore(
@@ -45,7 +46,8 @@ def rescore(
 
     From now on they are the run's rewards, until it is scored again or `open_run` is given the name
     of others. `name` is what they are called, `timeout` the seconds for one trajectory, and
-    `on_progress(done, all)` is called in between.
+    `on_progress(done, all)` is called in between. Where no score at all is known, nothing is
+    recorded.
     """
     check_timeout(timeout)
     function = named(reward) if isinstance(reward, str) else reward
@@ -61,13 +63,15 @@ def rescore(
             scoring = _score_all(run, function, timeout, on_progress or _silent)
             with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop in its own
                 scores = thread.submit(asyncio.run, scoring).result()
-            writer.add_scoring(name, _spec(reward), [(slot, given) for slot, _, given in scores])
+            known = sum(given.value is not None for _, _, given in scores)
+            if known:
+                given_to = [(slot, given) for slot, _, given in scores]
+                writer.add_scoring(name, _spec(reward), given_to)
             damage = run.damage
     finally:
         writer.close()
     errors = [(response_id, given.error) for _, response_id, given in scores if given.error]
-    known = sum(given.value is not None for _, _, given in scores)
-    return Rescored(name, known, len(scores) - known, errors, damage)
+    return Rescored(name, known, len(scores) - known, errors, damage, known > 0)
 
 
 async def _score_all(

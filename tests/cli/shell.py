@@ -54,6 +54,17 @@ def questions(count=5):
 
 def half(task, trajectory):
     return 0.5
+
+def none(task, trajectory):
+    return None
+
+def broken(task, trajectory):
+    return 1 / 0
+
+def some(task, trajectory):
+    if task.id == "t4":
+        raise ValueError
+    return 1.0
 '''
 
 

@@ -40,6 +40,17 @@ ECHO = ("run", "tasks.jsonl", "--agent", "agents.py:echo")
         ((*ECHO, "--config", "wrong.toml"), "wrong.toml: no setting named 'run.wokers'"),
         ((*ECHO, "--field", "question"), "write it as --field input=question"),
         ((*ECHO, "--out", "runs/a"), "aworld resume runs/a"),
+        ((*ECHO, "--out", "full"), "full is not empty (it holds 'notes.txt'): choose a new folder"),
+        ((*ECHO, "--out", "bad.jsonl"), "bad.jsonl is a file: choose a new folder"),
+        ((*ECHO, "--out", ""), "--out needs the name of a new folder"),
+        ((*ECHO, "--out", "x" * 300), "File name too long"),
+        (("show", "x" * 300), "File name too long"),
+        ((*ECHO, "--reward", "wrong.py:one_argument"), "must be a function of (task, trajectory)"),
+        (("run", "tasks.jsonl", "--agent", "leaves.py:agent"), "it ends the program"),
+        (("run", "tasks.jsonl", "--agent", "inside.py:agent"), "write 'package.module:name'"),
+        (("run", "tasks.jsonl", "--agent", "wrong.py:Needy"), "needs arguments: give an object"),
+        (("run", "cut.jsonl"), "cut.jsonl:2:11: "),
+        (("run", "odd.jsonl"), "--field input=question"),
         ((*ECHO, "--no-such-option"), "see aworld run --help"),
         (("rnu",), "Did you mean 'run'?"),
         (("resume", "runs/b"), "runs/b holds no run: there is no such folder"),
@@ -59,6 +70,10 @@ ECHO = ("run", "tasks.jsonl", "--agent", "agents.py:echo")
         (("export", "a", "--to", "trl-stf"), "did you mean 'trl-sft'?"),
         (("export", "a", "--to", "messages", "--option", "x"), "write it as --option"),
         (("import", "absent.jsonl", "--out", "runs/c"), "absent.jsonl"),
+        (("import", "said.jsonl", "--out", "runs/c"), "its conversation is empty"),
+        (("import", "said.jsonl", "--out", "full"), "full is not empty"),
+        (("import", "said.jsonl", "--out", ""), "--out needs the name of a new folder"),
+        (("show", "a", "--reward", "none"), "(known: none)"),
         (("cancel", "b"), "b holds no run"),
         (("doctor", "b"), "b holds no run"),
         (("doctor", "--repair"), "which run is to be repaired?"),
@@ -80,6 +95,16 @@ def prepared(tmp_path_factory):
         "broken.py": "1 / 0\n",
         "wrong.toml": "[run]\nwokers = 3\n",
     }
+    write |= {
+        "cut.jsonl": '{"input": 1}\n{"input": "two\n',
+        "odd.jsonl": '{"riddle": 1}\n',
+        "said.jsonl": '{"messages": []}\n',
+        "leaves.py": "import sys\nsys.exit('no')\n",
+        "inside.py": "from . import other\n",
+        "wrong.py": "def one_argument(task): ...\nclass Needy:\n    def __init__(self, x): ...\n",
+        "full/notes.txt": "mine",
+    }
+    (shell.folder / "full").mkdir()
     for name, content in write.items():
         (shell.folder / name).write_text(content)
     return shell

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 
 from aworld.store import open_run
 
+BROKEN_ENGINE = """
+from aworld.engines.local_runtime import LocalRuntime
+from aworld.errors import EngineError
+
+class Broken(LocalRuntime):
+    def __enter__(self):
+        raise EngineError("no room for workers")
+"""
 ECHO = ("--agent", "agents.py:echo", "--workers", "1")
 
 
@@ -149,3 +158,32 @@ def test_a_used_up_budget_leaves_the_rest_owed(shell):
     done = shell("run", "tasks.jsonl", *options, "--max-tokens", "20", "--out", "runs/a", code=1)
     assert "go on with: aworld resume runs/a" in done.stderr
     assert shell.json("resume", "runs/a", "--max-tokens", "100000")["status"] == "complete"
+
+
+def test_a_run_that_could_not_start_is_gone_and_can_be_started_again(shell):
+    run = ("run", "tasks.jsonl", *ECHO, "--out", "runs/a")
+    said = shell.refusal(*run, "--engine", "ray", "--address", "127.0.0.1:1", "-q")
+    assert "no Ray cluster at '127.0.0.1:1'" in said
+    assert not (shell.folder / "runs/a").exists()
+    (shell.folder / "engines.py").write_text(BROKEN_ENGINE)
+    done = shell(*run, "--set", "run.cls=engines:Broken", code=1)
+    assert "no room for workers" in done.stderr
+    assert "runs/a is removed: run it again" in done.stderr
+    assert "aworld resume" not in done.stderr
+    assert not (shell.folder / "runs/a").exists()
+    assert shell.json(*run)["done"] == 10
+
+
+def test_a_folder_with_what_a_broken_beginning_left_is_used(shell):
+    (shell.folder / "runs/a").mkdir(parents=True)
+    for name in ("run.lock", "config.toml"):
+        (shell.folder / "runs/a" / name).touch()
+    assert shell.json("run", "tasks.jsonl", *ECHO, "--out", "runs/a")["done"] == 10
+
+
+def test_runs_inside_a_run_are_listed_and_a_strange_name_is_typed_as_a_path(shell):
+    shell("run", "tasks.jsonl", *ECHO, "--out", "-x2")
+    shell("run", "tasks.jsonl", *ECHO, "--out", "-x2/inside")
+    shutil.copytree(shell.folder / "-x2", shell.folder / "-x2/copy")
+    assert {run["name"] for run in shell.json("ls", "./-x2")["runs"]} == {"-x2", "copy", "inside"}
+    assert "aworld resume ./-x2" in shell.refusal("run", "tasks.jsonl", *ECHO, "--out", "-x2")

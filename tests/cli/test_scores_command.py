@@ -46,8 +46,37 @@ def test_a_run_is_scored_again_and_keeps_its_earlier_scores(scored):
 
 
 def test_a_reward_that_raises_is_told_and_the_exit_code_tells(scored):
-    done = scored("rescore", "picky", "--reward", "numeric_match", "--name", "numbers", code=1)
+    done = scored("rescore", "picky", "--reward", "agents.py:some", "--name", "some", code=1)
+    assert "9 scored as 'some'" in done.stdout
+    assert "t4: ValueError\n" in done.stderr  # it has no message
+    assert "over 9 of 10 by some" in scored("show", "picky").stdout
+
+
+def test_scores_of_which_none_is_known_do_not_take_the_place_of_others(scored):
+    scored("rescore", "echo", "--reward", "exact_match", "--name", "again")
+    done = scored("rescore", "echo", "--reward", "numeric_match", "--name", "numbers", code=1)
+    assert "0 of 10 scored by 'numbers': nothing is recorded, runs/echo is as it was" in done.stderr
     assert "there is no number in the ground truth" in done.stderr
+    assert scored.json("rescore", "echo", "--reward", "agents.py:none", code=1)["recorded"] is False
+    assert scored.json("eval", "echo")["run"]["scored_by"] == "again"
+
+
+def test_a_reward_that_never_gives_one_is_told(shell):
+    run = ("tasks.jsonl", "--agent", "agents.py:echo", "--workers", "1", "-q")
+    done = shell("run", *run, "--reward", "agents.py:broken", "--out", "runs/a", code=1)
+    assert (
+        "0 of 10 scored by 'broken': ZeroDivisionError: division by zero (10 times)" in done.stderr
+    )
+    done = shell("eval", "a", code=1)
+    assert done.stdout == ""
+    assert "nothing is scored" in done.stderr
+    assert "aworld rescore runs/a --reward" in done.stderr
+    done = shell("run", *run, "--reward", "agents.py:none", "--out", "runs/b")
+    assert "0 of 10 scored by 'none': it gave None for all" in done.stderr
+    assert "nothing is scored" in shell("eval", *run, "--reward", "agents.py:none", code=1).stderr
+    done = shell("run", *run, "--reward", "agents.py:some", "--out", "runs/c")
+    assert "mean reward 1.000 over 9 of 10 (some)" in done.stdout
+    assert "9 of 10 scored by 'some': ValueError (1 times)" in done.stderr
 
 
 def test_a_run_goes_out_as_a_file_and_comes_back(scored):
@@ -57,5 +86,8 @@ def test_a_run_goes_out_as_a_file_and_comes_back(scored):
     made = scored.json("import", told["path"], "--out", "runs/back")
     assert made["rollouts"] == 9
     assert "runs/back: complete, 9/9 done" in scored("show", "back").stdout
+    assert scored.json("eval", "back")["run"]["scored_by"] == "imported"
+    assert scored.json("compare", "back", "picky")["worse"] == 0
+    assert "it was imported, not run" in scored.refusal("resume", "back")
     assert "is there already" in scored.refusal(*export)
     assert "10 rows" in scored(*export, "--overwrite").stdout

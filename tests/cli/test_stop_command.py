@@ -46,16 +46,17 @@ def test_the_first_lets_what_runs_finish_and_begins_nothing_more(shell, number, 
     assert shell.begun() == 10
 
 
-def test_the_second_stops_now_and_keeps_what_has_finished(shell):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_second_stops_now_and_keeps_what_has_finished(shell, number):
     process = shell.start(*WAITING, "-q")
     until(lambda: shell.begun() == 2)
     (shell.folder / "sign-q0").touch()
     until(lambda: recorded(shell)[0] == 1 and shell.begun() == 3)
     assert process.stderr is not None
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     while "once more" not in process.stderr.readline():
         pass
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     begin = time.monotonic()
     _, said = process.communicate(timeout=20)
     assert time.monotonic() - begin < 5
@@ -107,3 +108,13 @@ def test_cancel_says_on_which_machine_it_is_to_be_done(shell):
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = shell("cancel", "runs/a", code=1)
     assert "process 1 on another-machine runs runs/a: cancel it there" in done.stderr
+
+
+def test_while_an_agent_is_loaded_nothing_has_begun(shell):
+    slow = "open('begun', 'w').write('x\\n')\nimport time\ntime.sleep(60)\n"
+    (shell.folder / "slow.py").write_text(slow)
+    process = shell.start("run", "tasks.jsonl", "--agent", "slow.py:agent")
+    until(lambda: shell.begun())
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (130, "")

@@ -38,6 +38,11 @@ def test_a_file_goes_into_the_folder_of_its_run(tmp_path):
         assert export(run, "trl-sft").path == tmp_path / "run/exports/trl-sft.parquet"
 
 
+def test_a_run_can_be_given_by_its_folder(run, tmp_path):
+    made = export(run.folder, "messages", tmp_path / "by-folder.jsonl")
+    assert made.rows == export(run, "messages", tmp_path / "open.jsonl").rows
+
+
 def test_a_condition_chooses_the_rollouts(run, tmp_path):
     exported = export(run, "messages", tmp_path / "m.jsonl", where="task = 'sum' and reward > 0.2")
     assert [line["sample"] for line in lines(exported.path)] == [0, 2]

@@ -199,7 +199,7 @@ def test_what_came_after_the_last_reply_is_kept_as_observed(tmp_path):
         ("[1]", "a line is an object"),
         (b"\xff{}", "not UTF-8"),
         ("{}", "no 'messages'"),
-        ('{"messages": []}', "no 'messages'"),
+        ('{"messages": []}', "is empty"),
         ('{"messages": [{"content": "x"}]}', "message 0 has no role"),
         ('{"messages": [{"role": "user", "content": 3}]}', "no text"),
         ('{"messages": [{"role": "assistant", "tool_calls": [1]}]}', "tool_calls without"),
@@ -226,7 +226,7 @@ def test_a_line_that_is_wrong_is_named_before_anything_is_written(tmp_path, line
     path = tmp_path / "m.jsonl"
     good = b'{"task_id": "first", "sample": 0, "messages": [{"role": "user"}]}\n\n'
     path.write_bytes(good + (line if isinstance(line, bytes) else line.encode()))
-    with pytest.raises(ConfigError, match=rf"m\.jsonl:3: .*{message}"):
+    with pytest.raises(ConfigError, match=rf"m\.jsonl:3:.*{message}"):
         import_messages(path, tmp_path / "run")
     assert os.listdir(tmp_path) == ["m.jsonl"]
 
@@ -243,3 +243,16 @@ def test_files_and_folders_that_do_not_fit_are_said(tmp_path):
     import_messages(source, tmp_path / "run")
     with pytest.raises(StoreError, match="holds a run already"):
         import_messages(source, tmp_path / "run")
+
+
+def test_rewards_of_the_file_are_scores_whoever_gave_them(tmp_path):
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    path = write(tmp_path / "m.jsonl", {"messages": said, "reward": 0.5}, {"messages": said})
+    for name, called in ((None, "imported"), ("judge", "judge")):
+        folder = import_messages(path, tmp_path / called, reward=name).folder
+        with open_run(folder) as run:
+            assert run.scoring.name == called
+            assert [row.reward for row in run.results()] == [0.5, None]
+    bare = write(tmp_path / "bare.jsonl", {"messages": said})
+    with open_run(import_messages(bare, tmp_path / "bare").folder) as run:
+        assert run.scoring.name == ""

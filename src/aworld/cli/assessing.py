@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from aworld.cli import driving, specs
 from aworld.cli.job import prepared
-from aworld.cli.output import console, print_json, say
-from aworld.cli.overview import found_run, overview, run_folder
+from aworld.cli.output import as_word, console, print_json, say
+from aworld.cli.overview import Overview, damage_told, found_run, overview, run_folder
 from aworld.cli.settings import Tables
 from aworld.core.shown import harmless, shortened
 from aworld.errors import ConfigError
@@ -37,12 +37,26 @@ def recorded(name: str, rewards: list[str], how: dict[str, Any], *, as_json: boo
     with found_run(name, reward=rewards[0] if rewards else None) as run:
         evaluation = _assessed(run, how)
         summed = overview(run)
+        damaged = len(run.damage)
     if as_json:
         print_json({"run": summed.to_dict(), "evaluation": evaluation.to_dict()})
-    else:
+    elif not summed.is_unscored:
         console().print(evaluation)
         console().print(f"{summed.status}, {summed.progress} recorded: {summed.folder}")
+    if damaged:
+        folder = as_word(summed.folder)
+        say(f"{driving.damaged_in_words(damaged)}, left out: see `aworld doctor {folder}`")
+    if summed.is_unscored:
+        say(_nothing_scored(summed))
+        return driving.SOME_FAILED
     return driving.ALL_DONE
+
+
+def _nothing_scored(run: Overview) -> str:
+    return harmless(
+        f"nothing is scored: {run.scored_by!r} gave no reward to any of {run.done} results; score "
+        f"them with `aworld rescore {as_word(run.folder)} --reward ...`"
+    )
 
 
 def run_first(tables: Tables, how: dict[str, Any], *, quiet: bool, as_json: bool) -> int:
@@ -52,14 +66,20 @@ def run_first(tables: Tables, how: dict[str, Any], *, quiet: bool, as_json: bool
     for remark in job.remarks:
         say(remark)
     ending = driving.drive(job.stream(), job.folder, quiet=quiet)
+    if ending.discarded:
+        return driving.told(ending, as_json=as_json)
     with found_run(str(job.folder)) as run:
         evaluation = _assessed(run, how)
     if as_json:
         print_json({"run": ending.to_dict(), "evaluation": evaluation.to_dict()})
     else:
         driving.report(ending)
-        console().print(evaluation)
+        if not ending.run.is_unscored:
+            console().print(evaluation)
     driving.last_words(ending)
+    if ending.run.is_unscored:
+        say(_nothing_scored(ending.run))
+        return ending.exit_code or driving.SOME_FAILED
     return ending.exit_code
 
 
@@ -71,20 +91,24 @@ def rescored(run: str, rewards: list[str], *, quiet: bool, as_json: bool, **how:
     reward = specs.reward_of(rewards)
     if reward is None:
         raise ConfigError(WHICH_REWARD)
-    scored = rescore(folder, reward, on_progress=None if quiet else _counted(), **how)
+    with damage_told(folder):
+        scored = rescore(folder, reward, on_progress=None if quiet else _counted(), **how)
     with found_run(str(folder)) as opened:
         summed = overview(opened)
-    code = driving.SOME_FAILED if scored.errors else driving.ALL_DONE
+    failed = scored.errors or not scored.recorded
     if as_json:
         print_json({"run": summed.to_dict(), **scored._asdict()})
-        return code
-    mean = "not known" if summed.reward is None else f"{summed.reward:.3f}"
-    console().print(
-        f"{scored.scored} scored as {scored.name!r}, mean reward {mean}; "
-        f"{scored.unscored} without a score: {folder}"
-    )
-    _tell_errors(scored)
-    return code
+    elif scored.recorded:
+        console().print(
+            f"{scored.scored} scored as {scored.name!r}, mean reward {summed.mean}; "
+            f"{scored.unscored} without a score: {folder}"
+        )
+    if not scored.recorded:
+        none = f"0 of {scored.unscored} scored by {scored.name!r}"
+        say(f"{none}: nothing is recorded, {folder} is as it was")
+    if not as_json or not scored.recorded:
+        _tell_errors(scored)
+    return driving.SOME_FAILED if failed else driving.ALL_DONE
 
 
 def _assessed(run: Run, how: dict[str, Any]) -> Evaluation:
@@ -95,7 +119,8 @@ def _assessed(run: Run, how: dict[str, Any]) -> Evaluation:
 
 def _tell_errors(scored: Rescored) -> None:
     for response, error in scored.errors[:MOST_ERRORS]:
-        say(shortened(harmless(f"{response}: {error.kind}: {error.message}"), 200))
+        said = f"{error.kind}: {error.message}" if error.message else error.kind
+        say(shortened(harmless(f"{response}: {said}"), 200))
     if len(scored.errors) > MOST_ERRORS:
         say(f"and {len(scored.errors) - MOST_ERRORS} more errors")
     for damage in scored.damage[:MOST_ERRORS]:

@@ -29,6 +29,7 @@ class Board:
         self._kinds: Counter[str] = Counter()
         self._scored = scored
         self._rewards: tuple[float, int] = (0.0, 0)  # their sum and their number
+        self.reward_errors: Counter[str] = Counter()  # in words
         self._began = time.monotonic()
 
     def add(self, response: TaskResponse) -> None:
@@ -43,6 +44,9 @@ class Board:
         self.statuses[response.status] += 1
         if response.status not in ("success", *OWED):
             self._kinds[error.kind if error else response.status] += 1
+        problem = _problem_of_reward(response)
+        if problem:
+            self.reward_errors[problem] += 1
         value = response.reward
         if value is None and response.status in TRIED and self._scored:
             value = 0.0  # as an evaluation counts it
@@ -117,6 +121,16 @@ def as_time(seconds: float) -> str:
 
 def _rate(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def _problem_of_reward(response: TaskResponse) -> str:
+    """Why the reward gave none, if it raised."""
+    metadata = {} if response.trajectory is None else response.trajectory.metadata
+    error = (metadata.get("scored") or {}).get("error")
+    if not error:
+        return ""
+    kind, message = error.get("kind", "Error"), error.get("message", "")
+    return _one_line(f"{kind}: {message}" if message else kind)
 
 
 def _one_line(message: str) -> str:

@@ -27,7 +27,7 @@ def cancel(
     json: options.AsJson = False,
 ) -> int:
     """End a run that goes on somewhere on this machine. It can be resumed."""
-    from aworld.cli.output import print_json, say
+    from aworld.cli.output import as_word, print_json, say
     from aworld.cli.overview import found_run
 
     with found_run(run) as opened:
@@ -43,7 +43,7 @@ def cancel(
         if json:
             print_json({"folder": str(opened.folder), "pid": pid, "ended": ended})
         elif ended:
-            say(f"process {pid} has ended; go on with: aworld resume {opened.folder}")
+            say(f"process {pid} has ended; go on with: aworld resume {as_word(opened.folder)}")
         else:
             say(f"process {pid} finishes what runs, and begins nothing more")
     return 0

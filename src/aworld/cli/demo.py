@@ -18,7 +18,7 @@ def demo(out: options.Out = None, quiet: options.Quiet = False) -> int:
     from aworld.store.reader import open_run
 
     module = "aworld.cli.demo_tasks"
-    folder = out or free_folder("demo")
+    folder = free_folder("demo") if out is None else out
     job = prepared(
         {
             "run": {"worker_num": 2, "tasks_per_worker": 4, "timeout": 120, "run_dir": str(folder)},

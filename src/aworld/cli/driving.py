@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aworld.cli.board import Board, as_time
 from aworld.cli.display import display
-from aworld.cli.output import console, print_json, say
+from aworld.cli.job import discard
+from aworld.cli.output import as_word, console, print_json, say
 from aworld.cli.overview import Overview, overview
 from aworld.cli.stopping import Stop
 from aworld.core.shown import harmless
-from aworld.errors import InputError, RunError
+from aworld.errors import ConfigError, EngineError, InputError, RunError
 
 if TYPE_CHECKING:
     from aworld.stream import TaskStream
@@ -29,6 +29,8 @@ class Ending:
     run: Overview
     stopped: bool
     error: RunError | None = None
+    damaged: int = 0  # records
+    discarded: bool = False  # it could not start, and its folder is gone
 
     @property
     def exit_code(self) -> int:
@@ -36,15 +38,21 @@ class Ending:
             return INTERRUPTED
         if isinstance(self.error, InputError) or self.run.total == 0:
             return BAD_INPUT
-        complete = self.error is None and self.run.status == "complete"
-        return ALL_DONE if complete and self.run.succeeded == self.run.done else SOME_FAILED
+        complete = self.error is None and self.run.status == "complete" and not self.damaged
+        succeeded = self.run.succeeded == self.run.done and not self.reward_raised
+        return ALL_DONE if complete and succeeded else SOME_FAILED
+
+    @property
+    def reward_raised(self) -> bool:
+        """For everything that was to be scored."""
+        return self.run.is_unscored and bool(self.board.reward_errors)
 
     @property
     def resume(self) -> str | None:
         """The command that goes on with it, if anything is owed."""
-        if self.run.status == "complete":
+        if self.run.status == "complete" or self.discarded:
             return None
-        return f"aworld resume {shlex.quote(self.run.folder)}"
+        return f"aworld resume {as_word(self.run.folder)}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -53,24 +61,29 @@ class Ending:
             "usage": self.board.stream.usage._asdict(),
             "stopped": self.stopped,
             "error": None if self.error is None else str(self.error),
+            "reward_errors": dict(self.board.reward_errors),
+            "damaged": self.damaged,
             "resume": self.resume,
         }
 
 
-def drive(stream: TaskStream, folder: Path, *, quiet: bool = False) -> Ending:
-    """Every result is on disk before it is counted here."""
+def drive(
+    stream: TaskStream, folder: Path, *, quiet: bool = False, resumed: bool = False
+) -> Ending:
+    """Every result is on disk before it is counted here. Of a resumed run, all are read again when
+    it is complete: nothing is owed only where they are sound."""
     from aworld.store.reader import open_run
+    from aworld.store.repair import examine
 
     with open_run(folder) as run:
         before = sum(run.counts().values())
         if run.total is not None and stream.total is not None:
             before = run.total - stream.total  # without those that are tried again
         board = Board(stream, scored=run.meta.get("reward") is not None, before=before)
-    if stream.total == 0:
-        say(f"nothing is owed: all {before} results are recorded")
-        quiet = True
+    nothing_owed = stream.total == 0
     stop, screen = Stop(stream), console(error=True)
     error: RunError | None = None
+    quiet = quiet or nothing_owed
     live = screen.is_terminal and not quiet
     try:
         with stop.on_signals(aloud=not live), stream, display(board, stop, screen, quiet=quiet):
@@ -78,12 +91,23 @@ def drive(stream: TaskStream, folder: Path, *, quiet: bool = False) -> Ending:
             stop.listen()
             for response in stream:
                 board.add(response)
+    except ConfigError:  # the engine cannot be as it was asked to be
+        if not resumed:
+            discard(folder)
+        raise
     except RunError as raised:
         error = raised
     except KeyboardInterrupt:  # it could not wait for the stopping
         pass
     with open_run(folder) as run:
-        return Ending(board, overview(run), bool(stop.asked), error)
+        ending = Ending(board, overview(run), bool(stop.asked), error)
+    if isinstance(error, EngineError) and not resumed and not ending.run.done:
+        ending.discarded = discard(folder)
+    if resumed and ending.run.status == "complete":
+        ending.damaged = len(examine(folder).damage)
+    if nothing_owed and not ending.damaged:
+        say(f"nothing is owed: all {before} results are recorded")
+    return ending
 
 
 def told(ending: Ending, *, as_json: bool) -> int:
@@ -100,6 +124,8 @@ def report(ending: Ending) -> None:
     """A table of what came of the tasks, and what can be done next."""
     from aworld.progress import summary
 
+    if ending.discarded:
+        return
     board, run, screen = ending.board, ending.run, console()
     title = f"{len(board.ended)} tasks in {as_time(board.seconds)}"
     if board.ended:
@@ -107,14 +133,14 @@ def report(ending: Ending) -> None:
     usage = board.stream.usage
     figures = [f"{run.progress} recorded"]
     if run.reward is not None:
-        figures.append(f"mean reward {run.reward:.3f} ({harmless(run.scored_by)})")
+        figures.append(f"mean reward {run.mean} ({harmless(run.scored_by)})")
     if usage.tokens:
         figures.append(f"{usage.tokens} tokens in {usage.model_calls} model calls")
     if usage.cost:
         figures.append(f"cost {usage.cost:.4g}")
     screen.print(f"{', '.join(figures)}: {run.folder}")
     if not ending.stopped and ending.resume is None:
-        screen.print(f"see them: aworld show {shlex.quote(run.folder)}")
+        screen.print(f"see them: aworld show {as_word(run.folder)}")
 
 
 def last_words(ending: Ending) -> None:
@@ -123,6 +149,30 @@ def last_words(ending: Ending) -> None:
         say(f"aworld: {harmless(str(ending.error))}")
     if ending.run.total == 0:
         say("there were no tasks")
+    if ending.run.is_unscored or ending.board.reward_errors:
+        say(harmless(why_unscored(ending)))
+    if ending.damaged:
+        folder = as_word(ending.run.folder)
+        say(
+            f"{damaged_in_words(ending.damaged)}: `aworld doctor {folder} --repair` owes them again"
+        )
+    if ending.discarded:
+        say(f"nothing was started, and {ending.run.folder} is removed: run it again")
     if ending.resume is not None:
         owed = ending.run.total - ending.run.done if ending.run.total is not None else "some"
         say(f"{owed} are owed; go on with: {ending.resume}")
+
+
+def why_unscored(ending: Ending) -> str:
+    """As far as it was seen in this process."""
+    run, errors = ending.run, ending.board.reward_errors
+    scored = f"{run.scored} of {run.done} scored by {run.scored_by!r}"
+    if not errors:
+        return f"{scored}: it gave None for all others" if ending.board.ended else scored
+    reason, count = errors.most_common(1)[0]
+    more = f", and {len(errors) - 1} more kinds of errors" if len(errors) > 1 else ""
+    return f"{scored}: {reason} ({count} times){more}"
+
+
+def damaged_in_words(count: int) -> str:
+    return "1 record is damaged" if count == 1 else f"{count} records are damaged"

@@ -56,19 +56,24 @@ def export(
 def import_file(
     file: Annotated[Path, typer.Argument(help="JSONL of messages.", show_default=False)],
     out: Annotated[
-        Path, typer.Option("--out", help="A new folder for the run.", show_default=False)
+        str, typer.Option("--out", help="A new folder for the run.", show_default=False)
     ],
     reward: Annotated[
         str | None,
-        typer.Option(help="What gave the rewards that are in the file.", show_default=False),
+        typer.Option(
+            help="What gave the rewards that are in the file; else 'imported'.", show_default=False
+        ),
     ] = None,
     agent: Annotated[str, typer.Option(help="Whose words they are.")] = "imported",
     json: options.AsJson = False,
 ) -> int:
     """Make a recorded run of a file of messages."""
+    from aworld.cli.job import check_free, check_named
     from aworld.cli.output import console, print_json
     from aworld.exports import import_messages
 
+    check_named(out)
+    check_free(Path(out))
     made = import_messages(file, out, reward=reward, agent=agent)
     if json:
         print_json(made)

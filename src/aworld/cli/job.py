@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aworld.cli import specs
+from aworld.cli.output import as_word
 from aworld.cli.settings import Tables
 from aworld.config import RunConfig
 from aworld.errors import ConfigError, StoreError
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from aworld.stream import TaskStream
 
 RUNS = Path("runs")
+LOCK, BLOBS = "run.lock", "blobs"
+FILES = {LOCK, "config.toml", "run.db", "run.db-wal", "run.db-shm"}  # of a run without results
+UNFINISHED = re.compile(r"config\.toml\.\d+")
 
 
 @dataclass
@@ -48,6 +53,8 @@ def prepared(tables: Tables) -> Job:
     command, run = tables["command"], tables["run"]
     specs.look_in()
     specs.look_in(command.get("directory"))
+    if run.get("run_dir") is not None:
+        check_named(str(run["run_dir"]))
     conf = RunConfig(**{**run, "reward": specs.reward_of(command["reward"])})
     folder = Path(conf.run_dir) if conf.run_dir is not None else free_folder(command.get("tasks"))
     check_free(folder)
@@ -124,14 +131,54 @@ def check_truth(reward: Any, tasks: Iterable[Task]) -> None:
         )
 
 
+def check_named(out: str) -> None:
+    if not out.strip():
+        raise ConfigError("--out needs the name of a new folder: it is empty")
+
+
 def check_free(folder: Path) -> None:
+    """New, or empty; what is left of a run that was broken off before it began does not count."""
     from aworld.store.schema import FILE
 
     if (folder / FILE).exists():
         raise StoreError(
-            f"{folder} holds a run already: go on with it by `aworld resume {folder}`, or choose "
-            "another folder with --out"
+            f"{folder} holds a run already: go on with it by `aworld resume {as_word(folder)}`, or "
+            "choose another folder with --out"
         )
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file: choose a new folder with --out")
+    others = [place.name for place in folder.iterdir()] if folder.exists() else []
+    if LOCK in others:
+        others = [n for n in others if n not in FILES and not UNFINISHED.fullmatch(n)]
+    if others:
+        raise StoreError(
+            f"{folder} is not empty (it holds {min(others)!r}): choose a new folder with --out"
+        )
+
+
+def discard(folder: Path) -> bool:
+    """Removes a run that has come to nothing, so that it can be started again. Whether it is gone:
+    nobody else may have taken it up, and it must hold no result."""
+    from aworld.store.lock import RunLock
+    from aworld.store.reader import open_run
+
+    try:
+        lock = RunLock(folder)
+    except StoreError:
+        return False
+    try:
+        with open_run(folder) as run:
+            if run.counts():
+                return False
+        for name in FILES:
+            (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder / BLOBS, ignore_errors=True)
+        folder.rmdir()
+    except OSError:  # somebody has put something there meanwhile
+        pass
+    finally:
+        lock.release()
+    return not (folder / "run.db").exists()
 
 
 def free_folder(tasks: str | None) -> Path:

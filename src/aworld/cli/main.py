@@ -1,14 +1,13 @@
 """The command `aworld`: its commands, and what its exit codes mean.
 
 0    all done
-1    some tasks failed, or a run could not go on
+1    some tasks failed, nothing could be scored, or a run could not go on
 2    bad input: one line says what to do, and nothing was started
 130  interrupted: the last line tells how to go on
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from typing import Annotated
@@ -21,12 +20,16 @@ from aworld.cli.demo import demo
 from aworld.cli.doctor import doctor
 from aworld.cli.exchange import export, import_file
 from aworld.cli.ls import ls
+from aworld.cli.output import be_patient, why_unwritten
 from aworld.cli.resume import resume
 from aworld.cli.run import run
 from aworld.cli.scores import compare, evaluate, rescore
 from aworld.cli.show import show
-from aworld.core.shown import harmless
+from aworld.core.shown import harmless, shortened
 from aworld.errors import AWorldError
+
+LONGEST_PATH = 200
+RECORDING = ("run", "resume", "demo")
 
 app = typer.Typer(
     name="aworld",
@@ -55,6 +58,7 @@ class Wishes:
     """What concerns every command."""
 
     traceback: bool = False
+    command: str | None = None
 
 
 @app.callback(invoke_without_command=True)
@@ -67,6 +71,7 @@ def aworld(
 ) -> None:
     """Run many LLM-agent tasks at once; resume, look at, score, compare and export runs."""
     context.obj.traceback = traceback
+    context.obj.command = context.invoked_subcommand
     if version:
         print(__version__)
         raise typer.Exit
@@ -76,30 +81,38 @@ def aworld(
 
 def main(arguments: list[str] | None = None) -> None:
     """The script `aworld`."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sys.exit(_code_of(arguments))
-
-
-def _code_of(arguments: list[str] | None) -> int:
+    be_patient()
     wishes = Wishes()
+    code = _code_of(arguments, wishes)
+    problem = why_unwritten()
+    if problem:
+        print(f"aworld: standard output cannot be written to: {problem}", file=sys.stderr)
+        if wishes.command not in RECORDING:  # their results are on disk
+            code = code or 1
+    sys.exit(code)
+
+
+def _code_of(arguments: list[str] | None, wishes: Wishes) -> int:
     command = typer.main.get_command(app)
     try:
         code = command.main(arguments, prog_name="aworld", standalone_mode=False, obj=wishes)
-        sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:  # whoever read it has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except AWorldError as error:
+    except (AWorldError, OSError) as error:
         if wishes.traceback:
             raise
-        print(f"aworld: {harmless(str(error))}", file=sys.stderr)
+        print(f"aworld: {harmless(_in_words(error))}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     except typer.TyperException as error:
         where = getattr(error, "ctx", None)
         hint = "" if where is None else f" (see {where.command_path} --help)"
         message = error.format_message() or "what is to be done?"
         print(f"aworld: {' '.join(message.split())}{hint}", file=sys.stderr)
         return error.exit_code
+
+
+def _in_words(error: AWorldError | OSError) -> str:
+    if isinstance(error, AWorldError) or error.filename is None:
+        return str(error) or type(error).__name__
+    return f"{shortened(str(error.filename), LONGEST_PATH)}: {error.strerror}"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from aworld.cli import completion
+from aworld.cli.output import keep_for_json
 
 
 def _option(name: str, help: str, **more: Any) -> Any:
@@ -50,7 +51,7 @@ RewardSpecs = Annotated[
 RewardName = Annotated[
     str | None, _option("--reward", "Which scores to go by, where there are several.")
 ]
-Out = Annotated[Path | None, _option("--out", "A new folder for the run.")]
+Out = Annotated[str | None, _option("--out", "A new folder for the run.")]
 Timeout = Annotated[float | None, _option("--timeout", "Seconds that a task may run.")]
 Seed = Annotated[int | None, _option("--seed", "Makes sampling repeatable.")]
 Limit = Annotated[int | None, _option("--limit", "No more than these many tasks.")]
@@ -69,7 +70,14 @@ Changes = Annotated[
 MaxTokens = Annotated[int | None, _option("--max-tokens", "Stop when so many are used.")]
 MaxCost = Annotated[float | None, _option("--max-cost", "Stop when it has cost so much.")]
 Address = Annotated[str | None, _option("--address", "Of a Ray or Spark cluster.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="One JSON object, for programs; all else goes to standard error.",
+        callback=keep_for_json,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Where = Annotated[
     str | None, _option("--where", "A condition: \"reward > 0.5 and status = 'success'\".")

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import difflib
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aworld.cli.job import RUNS
-from aworld.core.failure import STATUSES
-from aworld.errors import StoreError
+from aworld.cli.output import as_word
+from aworld.core.failure import STATUSES, first_line
+from aworld.errors import ConfigError, DamagedError, StoreError
 from aworld.store.schema import FILE
 
 if TYPE_CHECKING:
     from aworld.store.reader import Run
+
+KEPT = ("damaged-", "repaired")  # folders inside that of a run
 
 SUMS = """
 select status, count(*), sum(tokens), sum(cost), count(value), sum(value)
@@ -30,6 +35,8 @@ class Overview:
     total: int | None
     counts: dict[str, int]
     reward: float | None  # the mean; what was tried and has none counts as 0
+    scored: int  # have a reward
+    counted: int  # of the mean
     scored_by: str
     tokens: int
     cost: float
@@ -42,6 +49,19 @@ class Overview:
     @property
     def progress(self) -> str:
         return f"{self.done}/{'?' if self.total is None else self.total}"
+
+    @property
+    def is_unscored(self) -> bool:
+        """Something was to be scored, and nothing was."""
+        return bool(self.scored_by) and not self.scored and self.counted < self.done
+
+    @property
+    def mean(self) -> str:
+        """Over how many, where that is not all."""
+        if self.reward is None:
+            return "not known"
+        over = "" if self.counted == self.done else f" over {self.counted} of {self.done}"
+        return f"{self.reward:.3f}{over}"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -70,6 +90,8 @@ def overview(run: Run) -> Overview:
         total=run.total,
         counts=counts,
         reward=reward,
+        scored=sum(row[3] for row in rows.values()),
+        counted=values,
         scored_by=run.scoring.name,
         tokens=sum(row[1] for row in rows.values()),
         cost=sum(row[2] for row in rows.values()),
@@ -94,19 +116,59 @@ def is_run(folder: Path) -> bool:
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """It may be a run itself."""
-    if is_run(folder):
-        return [folder]
+    """It may be a run itself; then what was kept of it when it was repaired is none of its own."""
     if not folder.is_dir():
         return []
-    return sorted(place for place in folder.iterdir() if is_run(place))
+    inside = sorted(place for place in folder.iterdir() if is_run(place))
+    if not is_run(folder):
+        return inside
+    return [folder, *(place for place in inside if not place.name.startswith(KEPT))]
 
 
-def found_run(name: str, *, reward: str | None = None) -> Run:
+@contextmanager
+def found_run(name: str, *, reward: str | None = None) -> Iterator[Run]:
     """By its folder, or by its name among the others."""
     from aworld.store.reader import open_run
 
-    return open_run(run_folder(name), reward=reward)
+    folder = run_folder(name)
+    with damage_told(folder), open_run(folder, reward=reward) as run:
+        try:
+            yield run
+        except ConfigError as error:
+            if not run.damage:
+                raise
+            raise _damaged(folder, error) from error  # what is missing may be what was asked for
+
+
+@contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Where a run cannot be read because it is damaged, the error says what mends it."""
+    try:
+        yield
+    except (
+        *(sqlite3.DatabaseError, StoreError),
+        *(AttributeError, TypeError, ValueError, LookupError),  # of what a damaged page may hold
+    ) as error:
+        is_sure = isinstance(error, (sqlite3.DatabaseError, DamagedError))
+        if "--repair" in str(error) or not (is_sure or _is_damaged(folder)):
+            raise  # as it is: in use, no room, or a mistake of ours
+        raise _damaged(folder, error) from error
+
+
+def _damaged(folder: Path, error: Exception) -> DamagedError:
+    return DamagedError(
+        f"{folder} is damaged ({first_line(error)}): `aworld doctor {as_word(folder)} --repair` "
+        "makes a sound run of what is left"
+    )
+
+
+def _is_damaged(folder: Path) -> bool:
+    from aworld.store.repair import examine
+
+    try:
+        return bool(examine(folder).damage)
+    except Exception:  # not even that can be found out
+        return True
 
 
 def known_folder(name: str) -> Path | None:

@@ -45,7 +45,7 @@ def _print(run: Overview, rollouts: list[Rollout], *, with_samples: bool) -> Non
 
     screen = console()
     counts = ", ".join(f"{count} {status}" for status, count in run.counts.items()) or "no results"
-    reward = "" if run.reward is None else f"; mean reward {run.reward:.3f} by {run.scored_by}"
+    reward = "" if run.reward is None else f"; mean reward {run.mean} by {run.scored_by}"
     screen.print(harmless(f"{run.folder}: {run.status}, {run.progress} done ({counts}){reward}"))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("task")

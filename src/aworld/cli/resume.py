@@ -49,11 +49,12 @@ def resume(
 ) -> int:
     """Go on with a run that was interrupted, killed, or has failures to be tried again."""
     from aworld.cli import driving
-    from aworld.cli.overview import run_folder
+    from aworld.cli.overview import damage_told, run_folder
     from aworld.cli.settings import given, resolved
     from aworld.store.folder import CONFIG
 
     folder = run_folder(run)
+    _refuse_imported(folder)
     asked = given(
         agent=agent,
         reward=reward,
@@ -66,16 +67,26 @@ def resume(
         address=address,
     )
     tables = resolved(folder / CONFIG, asked, change)
-    stream = _stream(
-        folder,
-        tables["run"],
-        tables["command"],
-        recorded=recorded,
-        retry=[status for text in retry or () for status in text.split(",") if status],
-        accept_changes=accept_changes,
-    )
-    ending = driving.drive(stream, folder, quiet=quiet)
+    with damage_told(folder):
+        stream = _stream(
+            folder,
+            tables["run"],
+            tables["command"],
+            recorded=recorded,
+            retry=[status for text in retry or () for status in text.split(",") if status],
+            accept_changes=accept_changes,
+        )
+    ending = driving.drive(stream, folder, quiet=quiet, resumed=True)
     return driving.told(ending, as_json=json)
+
+
+def _refuse_imported(folder: Path) -> None:
+    from aworld.errors import ConfigError
+    from aworld.store.folder import read_config
+
+    source = read_config(folder).get("import")
+    if source is not None:
+        raise ConfigError(f"there is nothing to resume in {folder}: it was imported, not run")
 
 
 def _stream(

@@ -48,8 +48,6 @@ def given(**options: Any) -> Tables:
     """The settings that these options stand for, as far as they were used."""
     if options.get("field"):
         options["field"] = columns_of(options["field"])
-    if options.get("out") is not None:
-        options["out"] = str(options["out"])
     tables: Tables = {"run": {}, "command": {}}
     for option, value in options.items():
         key = OPTIONS.get(option, option)

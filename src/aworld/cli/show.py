@@ -35,7 +35,7 @@ def show(
     """Show the results of a run, or what happened in one task."""
     from aworld.cli import page as pages
     from aworld.cli.outcome import as_data, outcome
-    from aworld.cli.output import console, print_json
+    from aworld.cli.output import as_word, console, print_json
     from aworld.cli.overview import found_run
     from aworld.cli.turns import turns
 
@@ -51,13 +51,14 @@ def show(
         for part in (*turns(rollout), *outcome(rollout, scored_by=opened.scoring.name)):
             screen.print(part)
         if attempts > 1 and attempt is None:
-            command = f"aworld show {shlex.quote(run)} {shlex.quote(task)} --attempt 1"
+            command = f"aworld show {as_word(run)} {shlex.quote(task)} --attempt 1"
             screen.print(f"\n{attempts - 1} earlier, given up for this one: {command}")
     return 0
 
 
 def named_task(run: Run, given: str, sample: int) -> tuple[str, int]:
     """By its id, by how its id begins, or with its sample as in `id#2`."""
+    from aworld.cli.output import as_word
     from aworld.errors import ConfigError
 
     ids = [task_id for _, task_id, *_ in run.task_marks()]
@@ -73,9 +74,8 @@ def named_task(run: Run, given: str, sample: int) -> tuple[str, int]:
             )
     close = difflib.get_close_matches(given, ids[:MOST_IDS], n=3)
     meant = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
-    raise ConfigError(
-        f"no task named {given!r} in {run.folder}{meant} (`aworld show {run.folder}` lists them)"
-    )
+    listed = f"`aworld show {as_word(run.folder)}` lists them"
+    raise ConfigError(f"no task named {given!r} in {run.folder}{meant} ({listed})")
 
 
 def _checked(run: Run, sample: int) -> int:

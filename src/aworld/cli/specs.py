@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
@@ -36,6 +37,7 @@ def agent_of(spec: str) -> Any:
 
     found = _loaded(spec, lambda: load_object(spec))
     if isinstance(found, type):
+        _check_call(found, (), f"--agent {spec} is a class that needs arguments: give an object")
         found = _loaded(spec, found)
     problem = why_no_agent(found)
     if problem:
@@ -107,8 +109,20 @@ def _loaded(spec: str, load: Callable[[], Found]) -> Found:
         return load()
     except AWorldError:
         raise
+    except SystemExit as error:
+        raise ConfigError(f"{spec!r} cannot be loaded: it ends the program, {error!r}") from error
     except Exception as error:
         raise ConfigError(f"{spec!r} cannot be loaded: {error!r}") from error
+
+
+def _check_call(function: Any, arguments: tuple[Any, ...], problem: str) -> None:
+    """Whether it can be called so, as far as can be told."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        raise ConfigError(f"{problem} ({error})") from None
+    except ValueError:  # built in: it does not say what it takes
+        pass
 
 
 def _one_reward(spec: str) -> Any:
@@ -121,8 +135,10 @@ def _one_reward(spec: str) -> Any:
         found = named(name, **_options(rest, spec))  # refused here, if it is to be
         return found if mark else name
     path, options = split_query(spec)
+    wrong = f"--reward {spec} must be a function of (task, trajectory)"
     if ".py:" not in path:
         found = _loaded(spec, lambda: named(path, **options))
+        _check_call(found, (None, None), wrong)
         return found if options else path
     found = _loaded(spec, lambda: load_object(path))
     if options or isinstance(found, type):
@@ -130,6 +146,7 @@ def _one_reward(spec: str) -> Any:
         found = _loaded(spec, lambda: made(**options))
     if not callable(found):
         raise ConfigError(f"{spec!r} is no reward but a {type(found).__name__}: give a function")
+    _check_call(found, (None, None), wrong)
     return found
 
 

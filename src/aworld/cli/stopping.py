@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one lets what runs come to its end, the second one stops it now."""
+"""Ctrl-C, or SIGTERM: the first lets what runs come to its end, the second stops it now."""
 
 from __future__ import annotations
 
@@ -49,8 +49,6 @@ class Stop:
         if not self.asked:
             self._say(FINISHING)
             self._stream.drain()
-        elif number == signal.SIGTERM:
-            return  # it was asked to, and does
         elif self.asked == FINISHING:
             self._say(STOPPING)
             self._stopped_at = time.monotonic()

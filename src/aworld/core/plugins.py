@@ -77,7 +77,13 @@ def _loaded(path: Path, place: str) -> ModuleType:
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, Exception):
-            raise ConfigError(f"{place!r} cannot be loaded: {error!r}") from error
+            raise ConfigError(f"{place!r} cannot be loaded: {error!r}{_hint(error)}") from error
         raise
     cloudpickle.register_pickle_by_value(module)
     return module
+
+
+def _hint(error: Exception) -> str:
+    if isinstance(error, ImportError) and "relative import" in str(error):
+        return "; a file alone is in no package: write 'package.module:name'"
+    return ""

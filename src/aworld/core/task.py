@@ -109,4 +109,6 @@ class TaskResponse:
     @property
     def msg(self) -> str:
         """One line for a person: empty when all went well."""
-        return f"{self.error.kind}: {self.error.message}" if self.error else ""
+        if self.error is None:
+            return ""
+        return f"{self.error.kind}: {self.error.message}" if self.error.message else self.error.kind

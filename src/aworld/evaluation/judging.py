@@ -54,8 +54,8 @@ def judged_of_run(run: Run, *, labelled: bool = True) -> Iterator[Judged]:
     tags and levels are wanted."""
     if not run.scoring.name:
         raise ConfigError(
-            f"nothing has scored the run in {run.folder}: give it a reward (RunConfig.reward), or "
-            "score what it has recorded"
+            f"nothing has scored the run in {run.folder}: score what it has recorded (`aworld "
+            "rescore`, aworld.rescoring.rescore), or give the next run a reward"
         )
     ids = {position: task_id for position, task_id, *_ in run.task_marks()}
     tasks = run.tasks() if labelled else ()

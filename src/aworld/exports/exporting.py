@@ -13,7 +13,7 @@ from typing import Any
 from aworld.errors import ConfigError, unknown_name
 from aworld.exports import messages, openai_chat, rollouts, tokens, trl_dpo, trl_kto, trl_sft, verl
 from aworld.exports.files import FORMS, Columns, Row, check_form, whole_file
-from aworld.store.reader import Run
+from aworld.store.reader import Run, open_run
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Exported:
 
 
 def export(
-    run: Run,
+    run: Run | str | os.PathLike[str],
     to: str,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -61,6 +61,7 @@ def export(
 ) -> Exported:
     """Writes the rollouts of a run, or those that fit a condition, in the form of another tool.
 
+    run        one that is open, or its folder
     to         messages, parquet, trl-sft, trl-dpo, trl-kto, verl, openai or tokens
     path       of the file; .jsonl or .parquet says which it is to be, where there is a choice;
                else it is in the run's folder, under exports/
@@ -69,6 +70,9 @@ def export(
     options    of the format: agent (all), pairs (trl-dpo), threshold (trl-kto), data_source,
                ability and split (verl)
     """
+    if not isinstance(run, Run):
+        with open_run(run) as opened:
+            return export(opened, to, path, where=where, overwrite=overwrite, **options)
     chosen = _chosen(to)
     _check_options(to, chosen, options)
     target = run.folder / "exports" / chosen.file if path is None else Path(path)

@@ -18,6 +18,7 @@ from aworld.exports.lines import Line, Message, read_lines
 from aworld.store.folder import write_config
 from aworld.store.writer import Finished, RunWriter
 
+IMPORTED = "imported"
 AT_ONCE = 200  # rollouts that are written together
 LARGEST_COUNT = 2**53
 
@@ -37,11 +38,11 @@ def import_messages(
     run_dir: str | os.PathLike[str],
     *,
     reward: str | None = None,
-    agent: str = "imported",
+    agent: str = IMPORTED,
 ) -> Imported:
     """A recorded run, in a new folder, of a JSONL file of messages.
 
-    reward  the name of what gave the rewards that are in the file
+    reward  the name of what gave the rewards that are in the file; else they are called 'imported'
     agent   the name of whoever said it, where the file does not tell
 
     Lines with the same task_id are samples of one task; a line without one is a task of its own,
@@ -52,7 +53,9 @@ def import_messages(
     if not isinstance(agent, str) or not agent:
         raise ConfigError(f"agent must be a name, got {agent!r:.80}")
     check_text("agent", agent)
-    places = _places(path)
+    places, scored = _places(path)
+    if reward is None and scored:
+        reward = IMPORTED
     if not places:
         raise ConfigError(f"{path} holds no conversation: each line is to be one")
     tasks = 1 + max(position for position, _ in places)
@@ -68,8 +71,9 @@ def import_messages(
     return Imported(folder, tasks, samples, len(places))
 
 
-def _places(path: Path) -> list[tuple[int, int]]:
-    """The position of the task and the sample of each line."""
+def _places(path: Path) -> tuple[list[tuple[int, int]], bool]:
+    """The position of the task and the sample of each line, and whether any has a reward."""
+    scored = False
     positions: dict[str, int] = {}
     taken: dict[tuple[int, int], int] = {}  # by place: the number of the line
     free: dict[int, int] = {}  # by position: no sample before this one is free
@@ -89,7 +93,8 @@ def _places(path: Path) -> list[tuple[int, int]]:
                 f"at line {taken[position, sample]}"
             )
         taken[position, sample] = line.number
-    return list(taken)
+        scored = scored or line.reward is not None
+    return list(taken), scored
 
 
 def _check_task(line: Line, path: Path) -> None:

@@ -59,11 +59,13 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 def _line(content: bytes, number: int, place: str) -> Line:
     try:
-        values = json.loads(content)
+        values = json.loads(content.rstrip())  # what breaks off at its end is on this line
     except UnicodeDecodeError:
         raise ConfigError(f"{place}: not UTF-8: save it as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{place}:{error.colno}: not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{place}: not JSON: {error}") from None
+        raise ConfigError(f"{place}: cannot be read: {error}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{place}: a line is an object like {{...}}, got {values!r:.60}")
     try:
@@ -91,7 +93,9 @@ def _messages(values: dict[str, Any]) -> list[Message]:
     found = values.get("messages")
     if found is None and "conversations" in values:
         found = from_sharegpt(values)
-    if not isinstance(found, list) or not found:
+    if found == []:
+        raise ValueError("its conversation is empty: leave the line out")
+    if not isinstance(found, list):
         known = ", ".join(sorted(values)[:10]) or "nothing"
         raise ValueError(f"no 'messages' and no 'conversations': a line needs one (it has {known})")
     for place, message in enumerate(found):

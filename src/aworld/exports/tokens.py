@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from aworld.core.sequences import TokenSequence, merged, sampled_calls, why_no_tokens
 from aworld.exports.choosing import NO_MODEL_CALL, LeftOut
 from aworld.exports.files import Columns, Row
-from aworld.core.sequences import TokenSequence, merged, sampled_calls, why_no_tokens
 from aworld.store.records import Rollout
 
 NO_TOKENS = "rollouts without token ids: have the model's server return them"

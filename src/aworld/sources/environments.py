@@ -60,7 +60,9 @@ class _Episodes:
         self, name: str, environment: Callable[..., Any], options: dict[str, Any], agent: Any
     ) -> list[Task]:
         if agent is None:
-            raise ConfigError(f"{name}: who plays? Give load_tasks an agent")
+            raise ConfigError(
+                f"{name}: who plays? Give an agent (--agent, or load_tasks(..., agent))"
+            )
         player = Player(agent, environment, options=options, max_turns=self._max_turns)
         return [
             Task({"seed": seed}, player, metadata={"environment": name})

@@ -51,7 +51,7 @@ class Fields:
         if "input" not in found:
             raise ConfigError(
                 f"{where}: no column is known to be the input (columns: {', '.join(present)}); "
-                "say which, as in fields={'input': 'question'}"
+                "say which, as in --field input=question, or fields={'input': 'question'}"
             )
         return found
 
@@ -83,7 +83,8 @@ def task_from(row: Row, columns: Mapping[str, str], agent: Any) -> Task:
         except (ValueError, ConfigError) as error:
             hint = ""
             if field == column:  # perhaps it only happens to be called so
-                hint = f" (fields={{{field!r}: None}} leaves it to the metadata)"
+                none = f"--field {field}= or fields={{{field!r}: None}}"
+                hint = f" ({none} leaves it to the metadata)"
             raise ConfigError(f"{row.place}: column {column!r}: {error}{hint}") from None
     if parts["input"] is None:
         raise ConfigError(f"{row.place}: column {columns['input']!r}: there is no input")
@@ -94,7 +95,7 @@ def task_from(row: Row, columns: Mapping[str, str], agent: Any) -> Task:
     if twice:
         raise ConfigError(
             f"{row.place}: {min(twice)!r} is a column, and in the metadata, too: rename one, or "
-            "leave the metadata in one piece with fields={'metadata': None}"
+            "leave the metadata in one piece with --field metadata=, or fields={'metadata': None}"
         )
     return Task(parts.pop("input"), agent, metadata={**metadata, **rest}, **parts)
 

@@ -70,7 +70,7 @@ def _path_and_split(name: str, split: str | None) -> tuple[Path, str | None]:
     if not mark or Path(name).exists():
         return Path(name), split
     if split is not None and split != named:
-        raise ConfigError(f"{name!r} and split={split!r} name two splits: leave one out")
+        raise ConfigError(f"{name!r} and the split {split!r} name two splits: leave one out")
     return Path(place), named
 
 

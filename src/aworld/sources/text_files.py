@@ -28,7 +28,8 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         text = _decoded(line.removeprefix(BOM) if number == 1 else line, name, number)
         if text.strip():
-            yield Row(f"{name}:{number}", _object(_json(text, name, number), f"{name}:{number}"))
+            place = f"{name}:{number}"  # without its end: what breaks off there is on this line
+            yield Row(place, _object(_json(text.rstrip(), name, number), place))
 
 
 def read_json(path: Path) -> Iterator[Row]:
