@@ -306,7 +306,7 @@ def test_a_read_only_folder_shows_what_is_still_in_the_log(tmp_path):
         with open_run(copy) as run:
             assert run.counts() == {"success": 2}
     finally:
-        subprocess.check_call(["umount", str(copy)])
+        subprocess.check_call(["umount", "-l", str(copy)])
 
 
 # -- another dataset, another agent, another reward -----------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -232,3 +234,27 @@ def test_a_resumed_run_has_the_seeds_of_one_that_was_never_stopped(tmp_path):
 
 async def seed_of(value):
     return current_task().seed
+
+
+UNCHANGED = """
+import sys
+from aworld import RunConfig, Runners, Task
+class Point:
+    def __init__(self, x): self.x = x
+async def size(value): return len(value["words"])
+words = {"alpha", "beta", "gamma", "delta", "epsilon"}
+task = Task({"words": words, "at": Point(3), "by": size}, size, id="t")
+if sys.argv[2] == "run":
+    Runners.sync_run_task(task, RunConfig(worker_num=1, run_dir=sys.argv[1]))
+else:
+    assert Runners.resume(sys.argv[1], task)["t"].answer == 5
+"""
+
+
+def test_a_task_with_a_set_or_an_object_is_the_same_in_another_process(tmp_path):
+    for number, what in enumerate(["run", "resume", "resume"]):
+        subprocess.run(
+            [sys.executable, "-c", UNCHANGED, str(tmp_path / "run"), what],
+            env=os.environ | {"PYTHONHASHSEED": str(number + 1)},
+            check=True,
+        )

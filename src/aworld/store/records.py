@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
@@ -94,6 +95,15 @@ def task_fingerprint(task: Task) -> bytes:
 
 
 def _fingerprint(task: Task, content: bytes) -> bytes:
+    """Of what JSON knows it is its JSON; else of a form that is the same in every process."""
+    parts = (task.input, task.ground_truth, task.metadata)
+    if type(task.input) is not str or task.ground_truth is not None or task.metadata:
+        try:
+            json.dumps(parts)
+        except (TypeError, ValueError, RecursionError):
+            from aworld.agents.identity import canonical
+
+            content = canonical(parts).encode("utf-8", "replace")
     return blake2b(content, digest_size=16).digest()
 
 
