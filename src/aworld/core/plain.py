@@ -19,14 +19,7 @@ def as_json(value: Any) -> Any:
         return list(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "replace")
-    return _words(value)
-
-
-def _words(value: Any) -> str:
-    try:
-        return str(value)
-    except Exception:  # somebody's own, and it does not work
-        return f"<{type(value).__name__}>"
+    return str(value)
 
 
 def printable(text: str) -> str:
@@ -43,7 +36,7 @@ def plain(value: Any) -> Any:
     try:
         return _plain(value)
     except RecursionError:  # it holds itself
-        return _words(value)
+        return repr(value)
 
 
 def _plain(value: Any) -> Any:

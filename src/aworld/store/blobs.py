@@ -102,7 +102,10 @@ def marked(value: Any) -> Any:
     """For `json.dumps(default=...)`: what JSON has no form for."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return {MARK: "bytes", "base64": base64.b64encode(value).decode()}
-    return as_json(value)
+    try:
+        return as_json(value)
+    except Exception:  # it has words of its own, and they do not work
+        return f"<{type(value).__name__}>"
 
 
 def unmarked(found: dict[str, Any], blobs: Blobs) -> Any:

@@ -53,7 +53,11 @@ def _slowly(value: Any) -> bytes:
     try:
         return _dumped(with_marks_apart(value))
     except Exception:
+        pass
+    try:
         return _dumped(with_marks_apart(plain(value)))
+    except Exception:  # odd keys, and in it something that cannot be told
+        return _dumped(f"<{type(value).__name__}>")
 
 
 def _dumped(value: Any) -> bytes:
