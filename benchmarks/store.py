@@ -2,8 +2,7 @@
 
     python benchmarks/store.py [--repeat N] [--out FILE]
 
-The writing is that of a run: packed in one thread, committed in another, and a result counts when
-it is durable. Reading is done by a fresh process.
+A result counts when it is durable. Reading is done by a fresh process.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from measuring import Row, Timing, interleaved, report, row
 from workloads import agent_echo, texts
 
 from aworld import Task, TaskResponse, Trajectory
-from aworld.store.group_commit import GroupCommit
 from aworld.store.writer import Finished, RunWriter
 
 BATCH = 64  # as many results as come back at once from a busy run
@@ -92,23 +90,13 @@ def durable_writes(size: str, length: int, repeat: int, count: int) -> list[Row]
 def write_all(
     folder: Path, count: int, system: Any, tools: Any, pieces: list[str]
 ) -> tuple[float, int]:
-    durable = 0
-
-    def on_durable(batches: list[list[Finished]], size: int) -> None:
-        nonlocal durable
-        durable += sum(len(batch) for batch in batches)
-
     writer = RunWriter.create(folder, {"samples": 1})
     begin = time.perf_counter()
-    disk: GroupCommit[list[Finished]] = GroupCommit(writer, on_durable)
     for start in range(0, count, BATCH):
         numbers = range(start, min(count, start + BATCH))
-        batch = [Finished(n, conversation(n, system, tools, pieces)) for n in numbers]
-        disk.put(batch, batch)
-    disk.close()
+        writer.record(Finished(n, conversation(n, system, tools, pieces)) for n in numbers)
     seconds = time.perf_counter() - begin
     writer.close()
-    assert durable == count
     return seconds, sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 

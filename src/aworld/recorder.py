@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +15,6 @@ from aworld.intake import MOST_REMEMBERED_AGENTS, Intake
 from aworld.reception import Batch
 from aworld.rewards.catalog import name_of
 from aworld.store.folder import config_as_data
-from aworld.store.group_commit import GroupCommit
 from aworld.store.reader import Run
 from aworld.store.records import task_fingerprint
 from aworld.store.writer import Finished, RunWriter
@@ -59,6 +58,7 @@ class Recorder:
         if run.damage:
             writer.remove(damage.slot for damage in run.damage)
         self._taken_up = 0
+        self.knows_all = False  # the tasks that there are, before the first of them has run
         self.run_id: str = run.meta.get("run_id", "")
 
     @classmethod
@@ -102,7 +102,7 @@ class Recorder:
                 "start a new run, or accept the change (accept_changes=True, --accept-changes)"
             )
         intake.record_in(self)
-        self.flush(all_known=intake.task_count is not None)
+        self.knows_all = given is not None
         return self
 
     def take_up(self, position: int, task: Task) -> Task:
@@ -126,17 +126,15 @@ class Recorder:
     def response_at(self, slot: int) -> TaskResponse:
         return self._run.rollout_at(slot).response
 
-    def keep(self, on_durable: Callable[[list[Batch], int], None]) -> GroupCommit[Batch]:
-        """Where batches go, together with what `finished_in` says of them."""
-        return GroupCommit(self._writer, on_durable)
-
-    def finished_in(self, batch: Batch, *, refused: bool = False) -> list[Finished]:
-        """Without those that have not run: cancelled, skipped, or refused by the model's server."""
-        return [
+    def record(self, batch: Batch, *, refused: bool = False) -> int:
+        """Durable when it returns; gives how many bytes it is. What has not run (cancelled, skipped
+        or refused by the model's server) is owed, and not recorded."""
+        finished = [
             Finished(ticket.slot, response, ticket.round)
             for ticket, response in batch
             if response.status not in OWED and not (refused and _refused(response))
         ]
+        return self._writer.record(finished) if finished else 0
 
     def flush(self, *, all_known: bool) -> None:
         """Writes the tasks that were taken up; there are no others, if all are known."""
@@ -147,6 +145,7 @@ class Recorder:
     def close(self) -> None:
         try:
             self._run.close()
+            self._writer.flush()  # of a run that nobody ever looked at
         finally:
             self._writer.close()
 

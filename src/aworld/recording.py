@@ -34,16 +34,12 @@ class Recording:
 
     def _record(self) -> None:
         error: BaseException | None = None
-        disk = self._recorder.keep(self._hand_over)
+        recorder, reception = self._recorder, self._reception
         try:
-            while (batch := self._reception.take()) is not None:
-                refused = self._reception.is_refused
-                disk.put(batch, self._recorder.finished_in(batch, refused=refused))
-        except BaseException as raised:
-            error = raised
-        try:
-            disk.close()
-            self._recorder.flush(all_known=error is None and self._reception.is_complete)
+            recorder.flush(all_known=recorder.knows_all)
+            while (batch := reception.take()) is not None:  # all that came while the disk was busy
+                self._hand_over(batch, recorder.record(batch, refused=reception.is_refused))
+            recorder.flush(all_known=reception.is_complete)
         except BaseException as raised:
             error = raised
         with self._changed:
@@ -52,10 +48,9 @@ class Recording:
         if isinstance(error, StoreError):
             self._on_failure()
 
-    def _hand_over(self, batches: list[Batch], size: int) -> None:
+    def _hand_over(self, batch: Batch, size: int) -> None:
         with self._changed:
-            for batch in batches:
-                self._unread += batch
+            self._unread += batch
             self._unread_bytes += size
             self._notify()
             while not self._abandoned and (

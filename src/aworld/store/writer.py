@@ -43,23 +43,8 @@ class Finished(NamedTuple):
     round: int = 0
 
 
-class Prepared(NamedTuple):
-    """Rows that are to be written together."""
-
-    results: list[tuple[Any, ...]]
-    bodies: list[tuple[int, bytes, int]]
-    messages: list[tuple[int, bytes, bytes, int]]
-    tasks: list[tuple[Any, ...]]
-    given_up: list[tuple[int]]  # slots whose earlier result is set aside
-    sizes: list[int]  # in bytes, big values included
-
-    @property
-    def size(self) -> int:
-        return sum(self.sizes)
-
-
 class RunWriter:
-    """The one writer of a run, in the driver. One thread may prepare while another commits."""
+    """The one writer of a run, in the driver. One thread records; others may note tasks."""
 
     def __init__(self, folder: Path, connection: sqlite3.Connection, lock: RunLock):
         self.folder = folder
@@ -67,7 +52,7 @@ class RunWriter:
         self._writing = threading.Lock()
         self._lock = lock
         self._blobs = Blobs(folder / "blobs")
-        self._tasks: deque[tuple[Any, ...]] = deque()  # rows that wait for the next transaction
+        self._tasks: deque[tuple[int, Task, int]] = deque()  # for the next transaction
         self._shared = self._known_parts()
         (self._recorded,) = connection.execute("select count(*) from results").fetchone()
         self._agents = {
@@ -134,49 +119,43 @@ class RunWriter:
 
     def note_task(self, position: int, task: Task, agent: int) -> None:
         """It is written together with what is recorded next."""
-        with _clear_errors(self.folder):
-            row = task_row(position, task, agent, self._blobs)
-        self._tasks.append((*row, row.crc))
+        self._tasks.append((position, task, agent))
 
-    def record(self, finished: Iterable[Finished]) -> None:
-        """All in one transaction; durable when it returns."""
-        self.commit([self.prepare(finished)])
-
-    def prepare(self, finished: Iterable[Finished]) -> Prepared:
-        now = time.time()
-        prepared = Prepared([], [], [], [], [], [])
+    def record(self, finished: Iterable[Finished]) -> int:
+        """All in one transaction, durable when it returns; gives how many bytes it is."""
+        now, size = time.time(), 0
+        results: list[tuple[Any, ...]] = []
+        bodies: list[tuple[int, bytes, int]] = []
+        given_up: list[tuple[int]] = []
+        tasks: list[tuple[Any, ...]] = []
         with _clear_errors(self.folder):
-            for slot, response, given_up in finished:
-                row = result_row(slot, response, given_up, now)
+            for slot, response, round_number in finished:
+                result = result_row(slot, response, round_number, now)
                 whole = packed(response, self._shared)
-                prepared.sizes.append(len(whole))
+                size += len(whole)  # big values included
                 body = encode(whole, self._blobs)
-                prepared.results.append((*row, row.crc))
-                prepared.bodies.append((slot, body, checksum((slot,), body)))
-                if given_up:
-                    prepared.given_up.append((slot,))
-        for row, digest, part in self._shared.new:
-            prepared.messages.append((row, digest, part, checksum((row,), part)))
+                results.append((*result, result.crc))
+                bodies.append((slot, body, checksum((slot,), body)))
+                if round_number:
+                    given_up.append((slot,))
+            while self._tasks:
+                task = task_row(*self._tasks.popleft(), self._blobs)
+                tasks.append((*task, task.crc))
+        new = [
+            (row, digest, part, checksum((row,), part)) for row, digest, part in self._shared.new
+        ]
         self._shared.new.clear()
-        while self._tasks:
-            prepared.tasks.append(self._tasks.popleft())
-        return prepared
-
-    def commit(self, all_prepared: Iterable[Prepared]) -> None:
-        """All in one transaction; durable when it returns."""
-        rows = Prepared(
-            *(list(chain.from_iterable(kind)) for kind in zip(*all_prepared, strict=True))
-        )
         with self._transaction() as run:
-            if rows.given_up:
-                run.executemany(SET_ASIDE, rows.given_up)
-                self._remove(run, rows.given_up)
-            _insert(run, "tasks", rows.tasks)
-            _insert(run, "messages", rows.messages)
-            _insert(run, "results", rows.results)
-            _insert(run, "bodies", rows.bodies)
-            self._recorded += len(rows.results)
+            if given_up:
+                run.executemany(SET_ASIDE, given_up)
+                self._remove(run, given_up)
+            _insert(run, "tasks", tasks)
+            _insert(run, "messages", new)
+            _insert(run, "results", results)
+            _insert(run, "bodies", bodies)
+            self._recorded += len(results)
             _insert(run, "meta", [schema.meta_row("recorded", self._recorded)])
+        return size
 
     def add_scoring(self, name: str, spec: str, scores: Iterable[tuple[int, Scored]]) -> None:
         with self._transaction() as run:
