@@ -1,0 +1,70 @@
+"""Gives an agent the model that is being trained."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import threading
+from typing import Any
+
+from aworld.agents.calling import why_no_agent
+from aworld.agents.llm_agent import Agent
+from aworld.agents.toolbox import Toolbox
+from aworld.errors import ConfigError
+from aworld.models.base import Model
+from aworld.models.openai_model import OpenAIModel
+from aworld.serve.server import PolicyServer
+
+RETRIES = 4
+CONNECT_SECONDS = 5.0  # the server is ours: when it cannot be reached, it is gone
+
+
+def model_of(
+    server: PolicyServer, *, temperature: float, reply_tokens: int | None = None
+) -> OpenAIModel:
+    """The policy as its server gives it: with the ids and log-probabilities of what it samples."""
+    settings: dict[str, Any] = {"temperature": float(temperature)}
+    if reply_tokens is not None:
+        settings["max_tokens"] = reply_tokens
+    return OpenAIModel(
+        server.policy.name,
+        base_url=f"{server.url}/v1",
+        api_key=server.key,
+        token_ids=True,
+        retries=RETRIES,
+        connect_seconds=CONNECT_SECONDS,
+        **settings,
+    )
+
+
+def with_model(agent: Any, model: Model) -> Any:
+    """agent: an Agent, which gets this model in the place of its own, or a function that takes the
+    model and gives an agent of any kind."""
+    if isinstance(agent, Agent):
+        twin = copy.copy(agent)
+        twin.model = model
+        return twin
+    if not callable(agent):
+        raise ConfigError(
+            f"agent must be an Agent, or a function of the model that gives one, got {agent!r:.80}"
+        )
+    made = agent(model)
+    problem = why_no_agent(made)
+    if problem:
+        raise ConfigError(f"agent(model) gave what is no agent: it {problem}")
+    return made
+
+
+def tools_of(agent: Any) -> list[dict[str, Any]] | None:
+    """What the model is told of its tools; None where the agent does not say."""
+    if not isinstance(agent, Agent):
+        return None
+    found: list[dict[str, Any]] = []
+
+    def look() -> None:  # in a thread of its own: this one may have an event loop that runs
+        found.extend(asyncio.run(Toolbox.open(agent.tools, [], None)).specs)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    return found

@@ -1,0 +1,101 @@
+"""All that training needs to go on, in a folder that is whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from aworld.errors import StoreError
+from aworld.train.buffer import ExperienceBuffer
+from aworld.train.collecting import Collector
+from aworld.train.trainer import RLTrainer
+
+FOLDER = "checkpoints"
+NAME = re.compile(r"step-(\d+)")
+
+
+def save_checkpoint(
+    run_dir: Path, step: int, trainer: RLTrainer, collector: Collector, *, keep: int, **more: Any
+) -> Path:
+    """Weights (as a model that can be loaded and served, too), optimizer, buffer, random states,
+    the place in the data, and `more`: plain data."""
+    place = run_dir / FOLDER / f"step-{step:06}"
+    unfinished = place.with_name(f"{place.name}.{os.getpid()}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    policy = trainer.policy
+    with policy.paused():  # a server may be reading the weights; nobody moves them but we
+        policy.save(unfinished / "policy")
+    torch.save({"trainer": trainer.state_dict(), "random": _random()}, unfinished / "trainer.pt")
+    data = collector.save(unfinished / "buffer.npz")
+    state = {"step": step, "version": policy.version, "data": data, **more}
+    (unfinished / "state.json").write_text(json.dumps(state), "utf-8")
+    for path in unfinished.rglob("*"):
+        _sync(path)
+    _sync(unfinished)
+    shutil.rmtree(place, ignore_errors=True)
+    unfinished.rename(place)
+    _sync(place.parent)
+    for old in checkpoints(run_dir)[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+    return place
+
+
+def checkpoints(run_dir: Path) -> list[Path]:
+    """Those that there are, the oldest first."""
+    folder = run_dir / FOLDER
+    found = [path for path in folder.glob("step-*") if NAME.fullmatch(path.name)]
+    return sorted(found, key=lambda path: int(path.name.partition("-")[2]))
+
+
+def read_state(place: Path) -> dict[str, Any]:
+    try:
+        return json.loads((place / "state.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise StoreError(f"the checkpoint {place} cannot be read: {error}") from None
+
+
+def restore(place: Path, state: dict[str, Any], trainer: RLTrainer) -> ExperienceBuffer:
+    """Puts the trainer, its policy and the random states back to where they were."""
+    saved = torch.load(place / "trainer.pt", map_location="cpu", weights_only=True)
+    trainer.load_state_dict(saved["trainer"])
+    trainer.policy.version = state["version"]
+    _restore_random(saved["random"])
+    return ExperienceBuffer.load(place / "buffer.npz")
+
+
+def _random() -> dict[str, Any]:
+    version, numbers, gauss = random.getstate()
+    kind, keys, *rest = np.random.get_state()
+    return {
+        "python": [version, list(numbers), gauss],
+        "numpy": [kind, torch.from_numpy(np.asarray(keys, np.int64)), *rest],
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+    }
+
+
+def _restore_random(saved: dict[str, Any]) -> None:
+    version, numbers, gauss = saved["python"]
+    random.setstate((version, tuple(numbers), gauss))
+    kind, keys, *rest = saved["numpy"]
+    np.random.set_state((kind, keys.numpy().astype(np.uint32), *rest))
+    torch.set_rng_state(saved["torch"])
+    if saved["cuda"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(saved["cuda"])
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

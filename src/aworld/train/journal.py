@@ -1,0 +1,44 @@
+"""Lines of JSON, each with the step that it belongs to."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+METRICS = "metrics.jsonl"
+VERDICTS = "verdicts.jsonl"
+
+
+class Journal:
+    """Only ever grows, but for what came after the checkpoint that training goes on from."""
+
+    def __init__(self, path: Path, *, after: int | None = None):
+        """after: the step that is gone on from; what was written later is dropped."""
+        if after is not None and path.exists():
+            kept = [line for line in read_journal(path) if line["step"] <= after]
+            unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+            unfinished.write_text("".join(f"{_text(line)}\n" for line in kept), "utf-8")
+            unfinished.replace(path)
+        self._file = path.open("a", encoding="utf-8")
+
+    def write(self, step: int, lines: Iterable[Mapping[str, Any]]) -> None:
+        self._file.writelines(f"{_text({'step': step, **line})}\n" for line in lines)
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def read_journal(path: Path) -> Iterator[dict[str, Any]]:
+    """A line that was being written when the process died is none."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+
+def _text(line: Mapping[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=False)

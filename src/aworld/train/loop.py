@@ -1,0 +1,169 @@
+"""The steps of a training: rollouts, rewards, a better model, better rollouts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aworld.core.task import Task
+from aworld.errors import TrainingError
+from aworld.evaluation.running import evaluate
+from aworld.train.buffer import ExperienceBuffer
+from aworld.train.checkpoints import checkpoints, save_checkpoint
+from aworld.train.collecting import Collector, Group
+from aworld.train.config import TrainConfig
+from aworld.train.journal import Journal
+from aworld.train.selection import NO_REWARD, select
+from aworld.train.tracking import Tracker
+from aworld.train.trainer import RLTrainer, StepReport
+from aworld.train.verdicts import Verdict
+
+EVALUATIONS = "evaluations"
+
+
+@dataclass
+class Exam:
+    """The held-out tasks, who takes them, and who marks."""
+
+    tasks: Sequence[Task]
+    agent: Any
+    reward: Any
+    config: TrainConfig
+
+    def take(self, name: str) -> dict[str, float]:
+        """Each time it is a run of its own, to be looked at and compared with others."""
+        config = self.config
+        folder = Path(config.run_dir) / EVALUATIONS / name
+        times = 1
+        while folder.exists():  # it was taken before, by a training that did not come to save
+            times += 1
+            folder = folder.with_name(f"{name}-{times}")
+        began = time.perf_counter()
+        conf = replace(config.engine, run_dir=folder, seed=config.seed)
+        found = evaluate(
+            self.tasks, self.agent, self.reward, samples=config.eval_samples, run_conf=conf
+        )
+        figures = {"eval_seconds": time.perf_counter() - began}
+        if 1 in found.pass_at:
+            figures["pass@1"] = found.pass_at[1].mean
+        if found.reward is not None:
+            figures["eval_reward"] = found.reward.mean
+        return figures
+
+
+@dataclass
+class Loop:
+    """Goes step by step. Whatever it is given is open, and is closed by whoever opened it."""
+
+    config: TrainConfig
+    trainer: RLTrainer
+    collector: Collector
+    buffer: ExperienceBuffer
+    verdicts: Journal
+    trackers: Sequence[Tracker]
+    exam: Exam | None = None
+    step: int = 0
+    taught_nothing: int = 0  # steps in a row
+
+    def run(self) -> None:
+        config = self.config
+        while self.step < config.steps:
+            ahead = min(config.max_staleness + 1, config.steps - self.step)
+            self.collector.allow(ahead * config.tasks_per_step)
+            groups, figures = self._learn()
+            self.step += 1
+            is_last = self.step == config.steps
+            if self.exam and (is_last or (config.eval_every and not self.step % config.eval_every)):
+                figures |= self.exam.take(f"step-{self.step}")
+            self.log(figures)
+            if is_last or not self.step % config.checkpoint_every:
+                self.save()
+            self.collector.finished(len(groups))
+
+    def save(self) -> Path:
+        more = {"taught_nothing": self.taught_nothing}
+        keep = self.config.keep_checkpoints
+        folder = Path(self.config.run_dir)
+        return save_checkpoint(folder, self.step, self.trainer, self.collector, keep=keep, **more)
+
+    def log(self, figures: dict[str, float]) -> None:
+        for tracker in self.trackers:
+            tracker.log(self.step, figures)
+
+    def _learn(self) -> tuple[list[Group], dict[str, float]]:
+        began = time.perf_counter()
+        groups = self._gather()
+        waited = time.perf_counter() - began
+        report = self.trainer.learn([episode for group in groups for episode in group])
+        trained = time.perf_counter() - began - waited
+        self.buffer.advance(self.trainer.policy.version)
+        self._note([*report.selection.verdicts, *self.buffer.dropped()])
+        failures, worked = self.collector.news()
+        self._check(groups, report, failures)
+        seconds = time.perf_counter() - began
+        tokens = sum(verdict.tokens for verdict in report.selection.verdicts)
+        return groups, {
+            "loss": report.loss,
+            **report.figures,
+            "version": self.trainer.policy.version,
+            "seconds": seconds,
+            "wait_seconds": waited,
+            "train_seconds": trained,
+            "rollout_seconds": worked,
+            "tokens_per_second": tokens / seconds,
+        }
+
+    def _gather(self) -> list[Group]:
+        """The groups of a step; where groups that teach nothing are to be replaced, by others."""
+        wanted = self.config.tasks_per_step
+        groups = self.collector.take(wanted)
+        for _ in range(self.config.refills):
+            useful = [group for group in groups if self._teaches(group)]
+            if len(useful) == wanted:
+                break
+            self.collector.finished(wanted - len(useful))
+            groups = useful + self.collector.take(wanted - len(useful))
+        return groups
+
+    def _teaches(self, group: Group) -> bool:
+        version = self.trainer.policy.version
+        selection = select(group, self.trainer.algorithm, version=version)
+        if not selection.episodes:
+            self._note(selection.verdicts)
+        return bool(selection.episodes)
+
+    def _note(self, verdicts: Sequence[Verdict]) -> None:
+        self.verdicts.write(self.step + 1, (verdict.to_dict() for verdict in verdicts))
+
+    def _check(self, groups: list[Group], report: StepReport, failures: dict[str, int]) -> None:
+        """Stops where going on has no sense."""
+        count = sum(map(len, groups))
+        worst = "; ".join(f"{said} ({n})" for said, n in _most_common(failures))
+        if not any(episode.rows for group in groups for episode in group):
+            reasons = worst or "; ".join(report.selection.counts)
+            raise self._error(
+                f"none of the {count} rollouts of this step sampled a token: {reasons}"
+            )
+        if report.selection.counts.get(NO_REWARD) == count:
+            raise self._error(
+                f"the reward is None for all {count} rollouts of this step: it must give a number "
+                f"for most of them, failures_as(0.0, reward) gives one to those that failed {worst}"
+            )
+        self.taught_nothing = 0 if report.selection.episodes else self.taught_nothing + 1
+        if self.taught_nothing >= self.config.patience:
+            raise self._error(
+                f"{self.taught_nothing} steps in a row taught nothing: {report.skipped}. The tasks "
+                "are too hard or too easy: warm up by imitation, or choose others"
+            )
+
+    def _error(self, message: str) -> TrainingError:
+        saved = checkpoints(Path(self.config.run_dir))
+        last = f"; the last checkpoint is {saved[-1]}" if saved else ""
+        return TrainingError(f"step {self.step + 1}: {message}{last}")
+
+
+def _most_common(failures: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(failures.items(), key=lambda pair: -pair[1])[:3]

@@ -1,0 +1,243 @@
+"""`RLTrainer`: makes a model better from what it did."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import torch
+
+from aworld.config import check_count
+from aworld.core.trajectory import Trajectory
+from aworld.errors import ConfigError, TrainingError
+from aworld.policies.base import Policy
+from aworld.train.algorithms import Algorithm, Credit, Recipe, open_algorithm
+from aworld.train.algorithms.metrics import figures
+from aworld.train.algorithms.settings import check_number
+from aworld.train.batches import TokenBatch, Totals, batch_of, micro_batches
+from aworld.train.demonstrations import Conversation, Tools, episodes_of
+from aworld.train.descent import Descent
+from aworld.train.episodes import Episode, episode_of
+from aworld.train.passes import outputs_of, values_of, with_old_logprobs, with_ref_logprobs
+from aworld.train.selection import Selection, select
+from aworld.train.values import ValueHead
+
+log = logging.getLogger("aworld")
+Found = TypeVar("Found")
+
+NOT_FINITE = "the gradient is not finite: the step is skipped"
+MOST_SKIPS = 5  # in a row
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What came of one batch."""
+
+    loss: float
+    figures: dict[str, float]
+    selection: Selection
+    skipped: str = ""  # why the weights have not moved, if they have not
+
+
+class RLTrainer:
+    """Trains the weights of `agent_model` in place; whoever serves it pauses while they move.
+
+    agent_model        a Policy, as `aworld.policies.open_policy` gives it
+    learning_rate      of AdamW; `rate(step)` gives the share of it that an update has
+    algorithm          its name or a Recipe; `settings` are what it can be told
+    updates_per_batch  into how many parts the groups of a batch are split, with an update on each
+    token_budget       how many tokens, padding included, go through the model at once
+    gradient_clip      the longest gradient; None: as long as it is
+    reference          the model that `kl` keeps it close to; None: as it is now
+    """
+
+    def __init__(
+        self,
+        agent_model: Policy,
+        learning_rate: float = 1e-5,
+        *,
+        algorithm: str | Recipe = "reinforce",
+        settings: Mapping[str, Any] | None = None,
+        updates_per_batch: int = 1,
+        token_budget: int = 16_384,
+        gradient_clip: float | None = 1.0,
+        weight_decay: float = 0.0,
+        rate: Callable[[int], float] = lambda step: 1.0,
+        reference: Policy | None = None,
+    ):
+        if not isinstance(agent_model, Policy):
+            raise ConfigError(
+                f"agent_model must be a Policy, got {type(agent_model).__name__}: open one with "
+                "aworld.policies.open_policy, or wrap a model as HFPolicy(model, tokenizer)"
+            )
+        check_number("learning_rate", learning_rate)
+        check_count("updates_per_batch", updates_per_batch, least=1)
+        check_count("token_budget", token_budget, least=1)
+        self.policy = agent_model
+        self.learning_rate = learning_rate
+        self.algorithm = open_algorithm(algorithm, **(settings or {}))
+        self.updates_per_batch = updates_per_batch
+        self.token_budget = token_budget
+        self.rate = rate
+        self.steps = 0  # batches that moved the weights
+        self.value_head = _value_head(agent_model) if self.algorithm.needs_values else None
+        self.reference = reference
+        if reference is None and getattr(self.algorithm.settings, "kl", 0.0):
+            self.reference = agent_model.frozen_copy()
+        extra = [] if self.value_head is None else list(self.value_head.parameters())
+        self._descent = Descent(
+            [*agent_model.parameters(), *extra], weight_decay=weight_decay, clip=gradient_clip
+        )
+        self._imitation = open_algorithm("sft", least_reward=None)
+        self._skips = 0  # in a row
+        self._has_halved = False
+
+    def train_step(self, batch: Sequence[Trajectory | Episode]) -> float:
+        """One step on a batch of rollouts; the loss. 0 where none of them trains."""
+        return self.learn(batch).loss
+
+    def sft_step(
+        self, demonstrations: Sequence[Conversation | Episode], tools: Tools | None = None
+    ) -> float:
+        """One step towards doing as these do; the loss. `tools` are for those that name none."""
+        episodes = episodes_of(self.policy, demonstrations, tools)
+        return self._learn(episodes, self._imitation).loss
+
+    def learn(self, batch: Sequence[Trajectory | Episode]) -> StepReport:
+        """One step, and all that there is to say of it."""
+        episodes = [episode_of(one) if isinstance(one, Trajectory) else one for one in batch]
+        return self._learn(episodes, self.algorithm)
+
+    def _learn(self, episodes: list[Episode], algorithm: Algorithm) -> StepReport:
+        values = None
+        if algorithm.needs_values:
+            values = self._with_room(lambda budget: self._values(episodes, budget))
+        selection = select(episodes, algorithm, version=self.policy.version, values=values)
+        if not selection.episodes:
+            reasons = "; ".join(f"{why} ({n})" for why, n in selection.counts.items())
+            return StepReport(0.0, selection.figures, selection, f"nothing to train on: {reasons}")
+        updates = self.updates_per_batch
+        batches = [batch_of(*part) for part in split_by_group(selection, updates)]
+        made, skipped = self._with_room(lambda budget: self._updates(batches, budget, algorithm))
+        self.steps += not skipped
+        return StepReport(made["loss"], {**selection.figures, **made}, selection, skipped)
+
+    def _values(self, episodes: Sequence[Episode], budget: int) -> list[Any]:
+        assert self.value_head is not None
+        return values_of(self.policy, self.value_head, episodes, budget)
+
+    def _updates(
+        self, batches: Sequence[TokenBatch], budget: int, algorithm: Algorithm
+    ) -> tuple[dict[str, float], str]:
+        """One for each batch; all but the first are off the policy that they began with."""
+        device, policy = self.policy.device, self.policy
+        split = [[part.to(device) for part in micro_batches(batch, budget)] for batch in batches]
+        if len(batches) > 1:
+            split = [with_old_logprobs(policy, parts) for parts in split]
+        if self.reference is not None and algorithm is not self._imitation:
+            split = [with_ref_logprobs(self.reference, parts) for parts in split]
+        made: list[dict[str, float]] = []
+        for batch, parts in zip(batches, split, strict=True):
+            made.append(self._update(parts, batch.totals, algorithm))
+            if not math.isfinite(made[-1]["gradient_norm"]):
+                return _means(made), self._skip()
+        self._skips = 0
+        tokens = sum(batch.totals.tokens for batch in batches)
+        return {**_means(made), "tokens": tokens, "micro_batches": sum(map(len, split))}, ""
+
+    def _update(
+        self, parts: Sequence[TokenBatch], totals: Totals, algorithm: Algorithm
+    ) -> dict[str, float]:
+        self._descent.clear()
+        metrics = []
+        for part in parts:
+            loss = algorithm.loss(outputs_of(self.policy, part, self.value_head), part, totals)
+            loss.value.backward()
+            self._descent.gather()
+            metrics.append(loss.metrics)
+        norm = self._descent.norm()
+        rate = self.learning_rate * self.rate(self.steps)
+        if math.isfinite(norm):
+            self._descent.step(rate, norm, self.policy.updating())
+        else:
+            self._descent.clear()
+        return {**figures(metrics), "gradient_norm": norm, "learning_rate": rate}
+
+    def _skip(self) -> str:
+        self._skips += 1
+        if self._skips >= MOST_SKIPS:
+            raise TrainingError(
+                f"the gradient was not finite {MOST_SKIPS} times in a row: lower the learning rate "
+                "or the gradient_clip, and go on from the last checkpoint"
+            )
+        log.warning("%s (%d in a row)", NOT_FINITE, self._skips)
+        return NOT_FINITE
+
+    def _with_room(self, work: Callable[[int], Found]) -> Found:
+        """Once more with half the tokens at a time, where memory is short."""
+        try:
+            return work(self.token_budget)
+        except (MemoryError, RuntimeError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            if self._has_halved or self.token_budget < 2:
+                raise TrainingError(
+                    f"out of memory with token_budget={self.token_budget}: set it lower, or "
+                    f"leave out rollouts that are too long (max_length): {error}"
+                ) from None
+        self._has_halved = True
+        self.token_budget //= 2
+        log.warning("out of memory: from now on token_budget=%d, half of it", self.token_budget)
+        self._descent.clear()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        return work(self.token_budget)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Weights, optimizer and how far it has come: all that is needed to go on."""
+        state = {"steps": self.steps, "skips": self._skips, "token_budget": self.token_budget}
+        return {**state, **self._descent.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        with self.policy.updating():
+            self._descent.load_state_dict(state)
+        self.steps, self._skips = state["steps"], state["skips"]
+        self.token_budget = min(self.token_budget, state["token_budget"])
+
+
+def split_by_group(selection: Selection, count: int) -> list[tuple[list[Episode], list[Credit]]]:
+    """In so many parts or fewer, of about as many groups each."""
+    groups: dict[Any, list[int]] = {}
+    for place, episode in enumerate(selection.episodes):
+        groups.setdefault(episode.group, []).append(place)
+    members = list(groups.values())
+    count = min(count, len(members))
+    bounds = [len(members) * part // count for part in range(count + 1)]
+    chosen = [
+        [place for group in members[start:end] for place in group]
+        for start, end in pairwise(bounds)
+    ]
+    return [
+        ([selection.episodes[n] for n in part], [selection.credits[n] for n in part])
+        for part in chosen
+    ]
+
+
+def _value_head(policy: Policy) -> ValueHead:
+    with torch.no_grad():
+        width = policy.hidden(torch.zeros(1, 1, dtype=torch.long, device=policy.device)).shape[-1]
+    return ValueHead(width).to(policy.device)
+
+
+def _means(made: list[dict[str, float]]) -> dict[str, float]:
+    return {name: sum(one[name] for one in made) / len(made) for name in made[0]}
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    said = str(error)
+    known = (MemoryError, torch.OutOfMemoryError)
+    return isinstance(error, known) or "out of memory" in said or "can't allocate memory" in said
