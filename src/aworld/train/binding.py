@@ -5,36 +5,43 @@ from __future__ import annotations
 import asyncio
 import copy
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 from aworld.agents.calling import why_no_agent
 from aworld.agents.llm_agent import Agent
 from aworld.agents.toolbox import Toolbox
+from aworld.core.secret import Secret
 from aworld.errors import ConfigError
 from aworld.models.base import Model
 from aworld.models.openai_model import OpenAIModel
-from aworld.serve.server import PolicyServer
 
 RETRIES = 4
 CONNECT_SECONDS = 5.0  # the server is ours: when it cannot be reached, it is gone
 
 
-def model_of(
-    server: PolicyServer, *, temperature: float, reply_tokens: int | None = None
-) -> OpenAIModel:
-    """The policy as its server gives it: with the ids and log-probabilities of what it samples."""
-    settings: dict[str, Any] = {"temperature": float(temperature)}
-    if reply_tokens is not None:
-        settings["max_tokens"] = reply_tokens
-    return OpenAIModel(
-        server.policy.name,
-        base_url=f"{server.url}/v1",
-        api_key=server.key,
-        token_ids=True,
-        retries=RETRIES,
-        connect_seconds=CONNECT_SECONDS,
-        **settings,
-    )
+@dataclass(frozen=True)
+class Served:
+    """Where the policy answers, and under which name."""
+
+    name: str
+    url: str
+    key: str | Secret | None
+
+    def model(self, *, temperature: float, reply_tokens: int | None = None) -> OpenAIModel:
+        """With the ids and log-probabilities of what it samples."""
+        settings: dict[str, Any] = {"temperature": float(temperature)}
+        if reply_tokens is not None:
+            settings["max_tokens"] = reply_tokens
+        return OpenAIModel(
+            self.name,
+            base_url=f"{self.url}/v1",
+            api_key=self.key,
+            token_ids=True,
+            retries=RETRIES,
+            connect_seconds=CONNECT_SECONDS,
+            **settings,
+        )
 
 
 def with_model(agent: Any, model: Model) -> Any:
@@ -60,11 +67,17 @@ def tools_of(agent: Any) -> list[dict[str, Any]] | None:
     if not isinstance(agent, Agent):
         return None
     found: list[dict[str, Any]] = []
+    wrong: list[BaseException] = []
 
     def look() -> None:  # in a thread of its own: this one may have an event loop that runs
-        found.extend(asyncio.run(Toolbox.open(agent.tools, [], None)).specs)
+        try:
+            found.extend(asyncio.run(Toolbox.open(agent.tools, [], None)).specs)
+        except BaseException as error:
+            wrong.append(error)
 
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
+    if wrong:
+        raise wrong[0]
     return found

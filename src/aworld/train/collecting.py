@@ -24,6 +24,8 @@ from aworld.train.episodes import Episode
 
 Group = list[Episode]
 
+TO_END = 5.0  # seconds for the engine to see that there are no more tasks
+
 
 class Collector:
     """Hands tasks to the workers while fewer groups than are allowed are under way or wait to be
@@ -109,9 +111,13 @@ class Collector:
             return {"received": self._received.to_dict(), "chooser": self._chooser.state()}
 
     def close(self) -> None:
+        """What is still under way is given up; where nothing is, the run is complete."""
         with self._changed:
             self._closed = True
+            idle = not self._missing
             self._changed.notify_all()
+        if idle:
+            self._thread.join(TO_END)
         self._stream.close()
         self._thread.join()
 

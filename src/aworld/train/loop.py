@@ -11,6 +11,7 @@ from typing import Any
 from aworld.core.task import Task
 from aworld.errors import TrainingError
 from aworld.evaluation.running import evaluate
+from aworld.serve.weight_sync import WeightSync
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.checkpoints import checkpoints, save_checkpoint
 from aworld.train.collecting import Collector, Group
@@ -65,6 +66,7 @@ class Loop:
     verdicts: Journal
     trackers: Sequence[Tracker]
     exam: Exam | None = None
+    weight_sync: WeightSync | None = None  # where a server elsewhere answers
     step: int = 0
     taught_nothing: int = 0  # steps in a row
 
@@ -99,6 +101,8 @@ class Loop:
         waited = time.perf_counter() - began
         report = self.trainer.learn([episode for group in groups for episode in group])
         trained = time.perf_counter() - began - waited
+        if self.weight_sync is not None and not report.skipped:
+            self.weight_sync.send(self.trainer.policy)
         self.buffer.advance(self.trainer.policy.version)
         self._note([*report.selection.verdicts, *self.buffer.dropped()])
         failures, worked = self.collector.news()

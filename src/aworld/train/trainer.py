@@ -155,7 +155,10 @@ class RLTrainer:
         self._descent.clear()
         metrics = []
         for part in parts:
-            loss = algorithm.loss(outputs_of(self.policy, part, self.value_head), part, totals)
+            entropy = bool(getattr(algorithm.settings, "entropy", 0.0))
+            head = self.value_head if algorithm.needs_values else None
+            outputs = outputs_of(self.policy, part, head, entropy=entropy)
+            loss = algorithm.loss(outputs, part, totals)
             loss.value.backward()
             self._descent.gather()
             metrics.append(loss.metrics)

@@ -15,8 +15,9 @@ from aworld.errors import ConfigError
 from aworld.policies.base import Policy
 from aworld.rewards.base import Reward
 from aworld.serve.server import PolicyServer
+from aworld.serve.weight_sync import WeightSync
 from aworld.store import schema
-from aworld.train.binding import model_of, tools_of, with_model
+from aworld.train.binding import Served, tools_of, with_model
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.checkpoints import checkpoints, read_state, restore
 from aworld.train.choosing import TaskChooser
@@ -44,7 +45,7 @@ class TrainResult:
     policy: Policy
     steps: int
     history: list[dict[str, float]]  # the figures of each step, as in metrics.jsonl
-    checkpoint: Path  # the last one
+    checkpoint: Path  # the last one; its `policy` is a model that can be served
 
     @property
     def start(self) -> float | None:
@@ -68,6 +69,7 @@ def train(
     held_out: Sequence[Task] | str | Path | None = None,
     demonstrations: Sequence[Conversation | Episode] = (),
     trackers: Iterable[Tracker] = (),
+    weight_sync: WeightSync | None = None,
     resume: bool = False,
 ) -> TrainResult:
     """Trains `policy` in place.
@@ -79,54 +81,54 @@ def train(
     held_out        tasks to be evaluated on, before, after and every `config.eval_every` steps
     demonstrations  {"messages": [...]} to be imitated first, see WarmUp
     trackers        of your own, told the figures of each step
+    weight_sync     where a server elsewhere answers, in the place of the policy server of this
+                    process: it is sent the weights after every step
     resume          go on from the last checkpoint in `config.run_dir`, if there is one
     """
     if not isinstance(config, TrainConfig):
         raise ConfigError(f"config must be a TrainConfig, got {config!r:.80}")
+    if not isinstance(policy, Policy):
+        raise ConfigError(f"policy must be a Policy (see open_policy), got {policy!r:.80}")
     if reward is None:
         raise ConfigError("training needs a reward: a function of (task, trajectory), or a name")
+    if demonstrations and not config.warm_up.steps:
+        raise ConfigError("there are demonstrations, and warm_up.steps is 0: say how many")
+    learned, examined = _listed(tasks), None if held_out is None else _listed(held_out)
     folder = Path(config.run_dir)
-    saved = checkpoints(folder)
-    if (saved or (folder / schema.FILE).exists()) and not resume:
-        raise ConfigError(
-            f"{folder} holds a training already: go on with it (resume=True, --resume), or choose "
-            "another folder"
-        )
-    state = read_state(saved[-1]) if saved else None
-    after = None if state is None else int(state["step"])
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG).write_text(json.dumps(plain(as_data(config)), indent=2) + "\n", "utf-8")
+    place = _last_checkpoint(folder, resume)
+    state = None if place is None else read_state(place)
     with ExitStack() as stack:
-        told: list[Tracker] = [
-            JsonLines(folder, after=after),
-            *open_trackers(config.trackers, folder, as_data(config)),
-            *trackers,
-        ]
-        for tracker in told:
-            stack.callback(tracker.close)
-        verdicts = Journal(folder / VERDICTS, after=after)
-        stack.callback(verdicts.close)
-        server = stack.enter_context(PolicyServer(policy, host=config.host))
-        playing, exam = _cast(agent, server, config, held_out, reward)
-        chooser = TaskChooser(
-            _listed(tasks), playing, seed=config.seed, curriculum=config.curriculum
-        )
+        told, verdicts = _open_journals(stack, folder, config, trackers, state)
+        served = _serve(stack, policy, config, weight_sync)
+        model = served.model(temperature=config.temperature, reply_tokens=config.reply_tokens)
+        playing = with_model(agent, model)
+        exam = None
+        if examined is not None:
+            model = served.model(
+                temperature=config.eval_temperature, reply_tokens=config.reply_tokens
+            )
+            exam = Exam(examined, with_model(agent, model), reward, config)
+        chooser = TaskChooser(learned, playing, seed=config.seed, curriculum=config.curriculum)
         trainer: RLTrainer | None = None
-        buffer, received = _empty_buffer(config, policy), Slots() if resume else None
-        if state is not None:
+        buffer, received = _empty_buffer(config, policy, weight_sync), Slots() if resume else None
+        if place is not None and state is not None:
             trainer = _trainer(policy, config, folder / REFERENCE)
-            buffer = restore(saved[-1], state, trainer)
+            buffer = restore(place, state, trainer)
             chooser.restore(state["data"]["chooser"])
             received = Slots(**state["data"]["received"])
         collector = Collector(config.rollouts(reward), chooser, buffer, received=received)
         stack.callback(collector.close)
         if trainer is None:
             if exam is not None and config.warm_up.steps:
-                told[0].log(0, {f"start_{k}": v for k, v in exam.take("start").items()})
+                figures = {f"start_{name}": value for name, value in exam.take("start").items()}
+                for tracker in told:
+                    tracker.log(0, figures)
             _warm_up(policy, playing, config, demonstrations, collector)
             trainer = _trainer(policy, config, folder / REFERENCE)
+        if weight_sync is not None:
+            weight_sync.send(policy)
         buffer.advance(policy.version)
-        loop = Loop(config, trainer, collector, buffer, verdicts, told, exam)
+        loop = Loop(config, trainer, collector, buffer, verdicts, told, exam, weight_sync)
         if state is None:
             if exam is not None:
                 loop.log(exam.take("step-0"))
@@ -138,20 +140,6 @@ def train(
     return TrainResult(folder, policy, loop.step, history, checkpoints(folder)[-1])
 
 
-def _cast(
-    agent: Any, server: PolicyServer, config: TrainConfig, held_out: Any, reward: Any
-) -> tuple[Any, Exam | None]:
-    """Who plays, and who takes the exam: the same agent, each at its own temperature."""
-    length = config.reply_tokens
-    playing = with_model(
-        agent, model_of(server, temperature=config.temperature, reply_tokens=length)
-    )
-    if held_out is None:
-        return playing, None
-    model = model_of(server, temperature=config.eval_temperature, reply_tokens=length)
-    return playing, Exam(_listed(held_out), with_model(agent, model), reward, config)
-
-
 def _listed(tasks: Any) -> list[Task]:
     if isinstance(tasks, (str, Path)):
         from aworld.sources import load_tasks
@@ -161,12 +149,60 @@ def _listed(tasks: Any) -> list[Task]:
     for place, task in enumerate(listed):
         if not isinstance(task, Task):
             raise ConfigError(f"tasks[{place}] is a {type(task).__name__}: give a Task")
+    if not listed:
+        raise ConfigError("there are no tasks")
     return listed
 
 
-def _empty_buffer(config: TrainConfig, policy: Policy) -> ExperienceBuffer:
+def _last_checkpoint(folder: Path, resume: bool) -> Path | None:
+    saved = checkpoints(folder)
+    if (saved or (folder / schema.FILE).exists()) and not resume:
+        raise ConfigError(
+            f"{folder} holds a training already: go on with it (resume=True, --resume), or choose "
+            "another folder"
+        )
+    return saved[-1] if saved else None
+
+
+def _open_journals(
+    stack: ExitStack,
+    folder: Path,
+    config: TrainConfig,
+    trackers: Iterable[Tracker],
+    state: dict[str, Any] | None,
+) -> tuple[list[Tracker], Journal]:
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = plain(as_data(config))
+    (folder / CONFIG).write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
+    after = -1 if state is None else int(state["step"])
+    told = [JsonLines(folder, after=after), *open_trackers(config.trackers, folder, facts)]
+    told += trackers
+    for tracker in told:
+        stack.callback(tracker.close)
+    verdicts = Journal(folder / VERDICTS, after=after)
+    stack.callback(verdicts.close)
+    return told, verdicts
+
+
+def _serve(
+    stack: ExitStack, policy: Policy, config: TrainConfig, elsewhere: WeightSync | None
+) -> Served:
+    if elsewhere is not None:
+        return Served(getattr(elsewhere, "name", policy.name), elsewhere.url, elsewhere.key)
+    server = stack.enter_context(PolicyServer(policy, host=config.host))
+    return Served(policy.name, server.url, server.key)
+
+
+def _empty_buffer(
+    config: TrainConfig, policy: Policy, elsewhere: WeightSync | None
+) -> ExperienceBuffer:
+    """A server elsewhere may not say which version it answers with."""
     versions = config.max_staleness * config.updates_per_batch
-    return ExperienceBuffer(max_staleness=versions, seed=config.seed, model=policy.name)
+    return ExperienceBuffer(
+        max_staleness=versions if elsewhere is None else None,
+        seed=config.seed,
+        model=getattr(elsewhere, "name", policy.name),
+    )
 
 
 def _trainer(policy: Policy, config: TrainConfig, kept: Path) -> RLTrainer:
@@ -208,8 +244,6 @@ def _warm_up(
     collector: Collector,
 ) -> None:
     if not config.warm_up.steps:
-        if demonstrations:
-            raise ConfigError("there are demonstrations, and warm_up.steps is 0: say how many")
         return
     if demonstrations:
         episodes = episodes_of(policy, demonstrations, tools_of(agent))
