@@ -177,8 +177,8 @@ class Collector:
         left = self._missing.pop(response.group_id, 0) - 1
         if left > 0:
             self._missing[response.group_id] = left
-        if not response.success:
-            self._failures[response.msg] += 1
+        if problem := _problem_of(response):
+            self._failures[problem] += 1
         self._seconds += response.time_cost
         self._buffer.add_trajectory(trajectory_of(response))
         self._chooser.record(response.group_id, response.reward)
@@ -186,6 +186,14 @@ class Collector:
     def _go_on(self, conf: RunConfig, intake: Intake) -> Recorder:
         self._recorder = go_on(self._folder, intake)
         return self._recorder
+
+
+def _problem_of(response: TaskResponse) -> str:
+    """What went wrong, in the rollout or in its reward."""
+    if not response.success or response.trajectory is None:
+        return response.msg
+    error = response.trajectory.metadata.get("scored", {}).get("error")
+    return f"the reward raised {error}" if error else ""
 
 
 def trajectory_of(response: TaskResponse) -> Trajectory:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
 from aworld.config import KnownKeysOnly, RunConfig, check_count
-from aworld.errors import ConfigError
+from aworld.errors import ConfigError, unknown_name
 from aworld.train.algorithms import open_algorithm
 from aworld.train.algorithms.settings import check_choice, check_number
 from aworld.train.schedules import Schedule
+from aworld.train.tracking import TRACKERS
 
 SET_BY_TRAINING = ("samples", "reward", "run_dir", "seed", "sequence_dependent", "max_cost")
 
@@ -106,7 +107,9 @@ class TrainConfig(KnownKeysOnly):
     def __post_init__(self) -> None:
         if not isinstance(self.run_dir, (str, os.PathLike)) or not os.fspath(self.run_dir):
             raise ConfigError("run_dir is missing: name a folder that the training is kept in")
-        open_algorithm(self.algorithm, **self.settings)  # refused here, if it is to be
+        algorithm = open_algorithm(self.algorithm, **self.settings)
+        if self.refills and algorithm.needs_values:
+            raise ConfigError(f"refills are for algorithms that compare groups, not {self.algorithm}")
         for name in ("steps", "tasks_per_step", "samples", "updates_per_batch", "token_budget"):
             check_count(name, getattr(self, name), least=1)
         for name in ("checkpoint_every", "keep_checkpoints", "eval_samples", "patience"):
@@ -129,6 +132,9 @@ class TrainConfig(KnownKeysOnly):
             elif not isinstance(given, kind):
                 raise ConfigError(f"{name} must be a {kind.__name__}, got {given!r:.80}")
         object.__setattr__(self, "trackers", tuple(self.trackers))
+        for name in self.trackers:
+            if name not in TRACKERS:
+                raise ConfigError(unknown_name("tracker", str(name), TRACKERS))
         self._check_engine()
 
     def _check_engine(self) -> None:

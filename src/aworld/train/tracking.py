@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from aworld.errors import ConfigError, unknown_name
+from aworld.errors import ConfigError
 from aworld.train.journal import METRICS, Journal
 
 Figures = Mapping[str, float]
@@ -81,9 +81,6 @@ TRACKERS: dict[str, Callable[[Path, Mapping[str, Any]], Tracker]] = {
 
 
 def open_trackers(names: Iterable[str], folder: Path, config: Mapping[str, Any]) -> list[Tracker]:
-    for name in names:
-        if name not in TRACKERS:
-            raise ConfigError(unknown_name("tracker", name, TRACKERS))
     return [TRACKERS[name](folder, config) for name in names]
 
 

@@ -1,0 +1,82 @@
+"""A small school: a tiny model, tasks of one call each, and a reward that it can learn to earn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from aworld import RunConfig, Task
+from aworld.policies import ByteConfig, BytePolicy
+from aworld.train import TrainConfig
+
+WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+
+
+def tiny_policy(seed: int = 0) -> BytePolicy:
+    return BytePolicy(
+        ByteConfig(width=32, layers=1, heads=2, inner=64, context_tokens=64), seed=seed
+    )
+
+
+def tasks() -> list[Task]:
+    return [Task(word, id=word, ground_truth=word) for word in WORDS]
+
+
+class Answering:
+    """Asks the model once, and gives its answer, cut or not."""
+
+    name = "answering"
+
+    def __init__(self, model: Any):
+        self.model = model
+
+    async def async_policy(self, observation: Any, info: Any = None, **_: Any) -> Any:
+        from aworld import ActionModel
+        from aworld.core.context import current_task
+        from aworld.models.base import ModelRequest
+
+        request = ModelRequest([{"role": "user", "content": observation.content}])
+        reply, record = await self.model.ask(request)
+        current_task().record({"action": reply.message, "model_call": record})
+        return [ActionModel(policy_info=reply.text, agent_name=self.name)]
+
+
+def low_bytes(task: Task, trajectory: Any) -> float:
+    """The share of its tokens that are below 64: about a quarter by chance."""
+    ids = trajectory.steps[0]["model_call"]["completion_ids"]
+    return sum(id < 64 for id in ids) / len(ids)
+
+
+def school(folder: Path, **settings: Any) -> TrainConfig:
+    usual: dict[str, Any] = {
+        "run_dir": folder,
+        "algorithm": "grpo",
+        "steps": 3,
+        "tasks_per_step": 4,
+        "samples": 4,
+        "learning_rate": 3e-3,
+        "reply_tokens": 6,
+        "seed": 7,
+        "engine": RunConfig(worker_num=1, tasks_per_worker=16, timeout=60),
+    }
+    return TrainConfig(**(usual | settings))
+
+
+class Told:
+    """A tracker that remembers, and calls back."""
+
+    def __init__(self, then: Callable[[int, dict[str, float]], None] | None = None):
+        self.lines: list[tuple[int, dict[str, float]]] = []
+        self.then = then
+
+    def log(self, step: int, figures: Any) -> None:
+        self.lines.append((step, dict(figures)))
+        if self.then is not None:
+            self.then(step, dict(figures))
+
+    def close(self) -> None:
+        pass
+
+    def of(self, name: str) -> list[float]:
+        return [figures[name] for _, figures in self.lines if name in figures]

@@ -1,0 +1,184 @@
+"""What a training leaves behind is enough to go on as if nothing had happened."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from schooling import Answering, Told, low_bytes, school, tasks, tiny_policy
+
+from aworld import open_run
+from aworld.errors import ConfigError
+from aworld.policies import open_policy
+from aworld.train import train
+from aworld.train.checkpoints import checkpoints
+from aworld.train.journal import read_journal
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {tests!r})
+import torch
+torch.set_num_threads(1)
+from schooling import Answering, low_bytes, school, tasks, tiny_policy
+from aworld.train import train
+train(Answering, tasks(), low_bytes, school({folder!r}, **{settings!r}), policy=tiny_policy())
+"""
+
+STEPS = {"steps": 6, "checkpoint_every": 2, "updates_per_batch": 2, "learning_rate": 1e-2}
+
+
+def go(folder, told=None, resume=False, **settings):
+    config = school(folder, **(STEPS | settings))
+    policy = tiny_policy()
+    trackers = [] if told is None else [told]
+    result = train(
+        Answering, tasks(), low_bytes, config, policy=policy, trackers=trackers, resume=resume
+    )
+    return result, torch.cat([one.detach().flatten() for one in policy.parameters()])
+
+
+def losses(folder):
+    lines = read_journal(Path(folder) / "metrics.jsonl")
+    return [(line["step"], line["loss"], line["reward"]) for line in lines if "loss" in line]
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """What comes of six steps that nothing stops."""
+    folder = tmp_path_factory.mktemp("straight")
+    _, weights = go(folder)
+    return losses(folder), weights
+
+
+def same_curve(found, wanted):
+    assert [step for step, *_ in found] == [step for step, *_ in wanted]
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-5)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stopped_after", [2, 3])
+def test_a_resumed_training_goes_on_as_if_it_had_never_stopped(tmp_path, straight, stopped_after):
+    def stop(step, figures):
+        if step == stopped_after + 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        go(tmp_path, Told(stop))
+    told = Told()
+    result, weights = go(tmp_path, told, resume=True)
+    assert result.steps == 6
+    assert [step for step, _ in told.lines] == [3, 4, 5, 6]  # from the checkpoint at 2 on
+    same_curve(losses(tmp_path), straight[0])
+    assert torch.allclose(weights, straight[1], atol=1e-5)
+    with open_run(tmp_path) as run:  # nothing ran twice
+        assert run.counts() == {"success": 6 * 4 * 4}
+        assert {row.round for row in run.results()} == {0}
+        assert run.status == "complete"
+    verdicts = list(read_journal(tmp_path / "verdicts.jsonl"))
+    assert len(verdicts) == 6 * 4 * 4
+
+
+def test_a_killed_trainer_resumes(tmp_path, straight):
+    script = SCRIPT.format(tests=str(Path(__file__).parent), folder=str(tmp_path), settings=STEPS)
+    with subprocess.Popen([sys.executable, "-c", script], start_new_session=True) as process:
+        metrics = tmp_path / "metrics.jsonl"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if metrics.exists() and '"step": 3' in metrics.read_text():
+                break
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert [path.name for path in checkpoints(tmp_path)][-1] in ("step-000002", "step-000004")
+    result, weights = go(tmp_path, resume=True)
+    assert result.steps == 6
+    same_curve(losses(tmp_path), straight[0])
+    assert torch.allclose(weights, straight[1], atol=1e-5)
+
+
+def test_a_training_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path, straight):
+    def stop(step, figures):
+        raise Stop
+
+    with pytest.raises(Stop):
+        go(tmp_path, Told(stop))
+    for path in checkpoints(tmp_path):
+        path.rename(path.with_name("lost"))
+    go(tmp_path, resume=True)
+    same_curve(losses(tmp_path), straight[0])
+
+
+def test_a_training_with_rollouts_ahead_resumes_within_its_bound(tmp_path):
+    def stop(step, figures):
+        if step == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        go(tmp_path, Told(stop), max_staleness=2, updates_per_batch=1)
+    told = Told()
+    result, _ = go(tmp_path, told, resume=True, max_staleness=2, updates_per_batch=1)
+    assert result.steps == 6
+    assert max(told.of("max_staleness")) <= 2
+
+
+def test_a_curriculum_goes_on_where_it_was(tmp_path):
+    folders = [tmp_path / "straight", tmp_path / "stopped"]
+    go(folders[0], curriculum=True)
+
+    def stop(step, figures):
+        if step == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        go(folders[1], Told(stop), curriculum=True)
+    go(folders[1], resume=True, curriculum=True)
+    chosen = []
+    for folder in folders:
+        with open_run(folder) as run:
+            chosen.append([task.id for _, task in run.tasks()])
+    assert chosen[0] == chosen[1]
+
+
+def test_more_steps_can_be_asked_for_when_it_is_over(tmp_path, straight):
+    go(tmp_path, steps=4)
+    result, _ = go(tmp_path, resume=True)
+    assert result.steps == 6
+    same_curve(losses(tmp_path), straight[0])
+
+
+def test_a_checkpoint_is_whole_or_not_there_and_the_last_ones_are_kept(tmp_path):
+    result, weights = go(tmp_path, keep_checkpoints=2)
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-000004", "step-000006"]
+    assert result.checkpoint == checkpoints(tmp_path)[-1]
+    unfinished = tmp_path / "checkpoints" / "step-000008.123"
+    unfinished.mkdir()
+    assert checkpoints(tmp_path)[-1] == result.checkpoint
+    saved = open_policy(result.checkpoint / "policy")
+    ours = torch.cat([one.detach().flatten() for one in saved.parameters()])
+    assert torch.equal(ours, weights)
+    assert saved.version == result.policy.version
+
+
+def test_another_model_is_not_filled_with_a_checkpoint(tmp_path):
+    from aworld.policies import ByteConfig, BytePolicy
+
+    go(tmp_path, steps=2)
+    other = BytePolicy(ByteConfig(width=16, layers=1, heads=2, inner=32, context_tokens=64))
+    with pytest.raises(ConfigError, match="of another model"):
+        train(Answering, tasks(), low_bytes, school(tmp_path), policy=other, resume=True)
+
+
+def test_other_groups_than_before_are_refused(tmp_path):
+    go(tmp_path, steps=2)
+    with pytest.raises(ConfigError, match="samples=4, not 2"):
+        go(tmp_path, resume=True, samples=2)

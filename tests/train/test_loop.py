@@ -1,0 +1,260 @@
+"""The whole loop: server, workers, rewards, steps, and how it ends when something is wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from schooling import Answering, Told, low_bytes, school, tasks, tiny_policy
+
+from aworld import Agent, RunConfig, Task, open_run
+from aworld.errors import ConfigError, TrainingError
+from aworld.serve import PolicyServer, WeightSync
+from aworld.train import WarmUp, train
+from aworld.train.checkpoints import checkpoints
+from aworld.train.journal import read_journal
+
+
+def go(folder, reward=low_bytes, agent=Answering, policy=None, **settings):
+    """A training in `folder`; what `train` itself takes is taken out of the settings."""
+    own = ("held_out", "demonstrations", "trackers", "resume", "weight_sync")
+    given = {name: settings.pop(name) for name in own if name in settings}
+    policy = policy or tiny_policy()
+    return train(agent, tasks(), reward, school(folder, **settings), policy=policy, **given)
+
+
+def test_rewards_rise_and_all_that_led_to_it_is_recorded(tmp_path):
+    told = Told()
+    result = go(
+        tmp_path,
+        steps=8,
+        samples=8,
+        learning_rate=3e-2,
+        updates_per_batch=4,
+        held_out=tasks()[:2],
+        trackers=[told],
+    )
+    rewards = told.of("reward")
+    assert len(rewards) == 8
+    assert rewards[0] < 0.4
+    assert rewards[-1] > 0.7
+    assert told.of("max_staleness") == [0] * 8  # on-policy
+    assert max(told.of("sampler_kl")) < 1e-6  # trainer and sampler agree
+    for name in ("loss", "entropy", "gradient_norm", "wait_seconds", "train_seconds", "tokens"):
+        assert len(told.of(name)) == 8
+    assert (result.steps, result.run_dir) == (8, tmp_path)
+    assert [line["reward"] for line in result.history if "reward" in line] == rewards
+    assert set(result.evaluations) == {0, 8}
+    with open_run(tmp_path) as run:
+        assert run.counts() == {"success": 8 * 4 * 8}
+        assert run.status == "complete"
+    with open_run(tmp_path / "evaluations" / "step-8") as run:
+        assert run.status == "complete"
+    verdicts = list(read_journal(tmp_path / "verdicts.jsonl"))
+    assert len(verdicts) == 8 * 4 * 8
+    assert {line["step"] for line in verdicts} == set(range(1, 9))
+    assert checkpoints(tmp_path)[-1].name == "step-000008"
+
+
+def test_the_workers_stay_from_the_first_step_to_the_last(tmp_path):
+    class Telling(Answering):
+        async def async_policy(self, observation, info=None, **more):
+            from aworld import ActionModel
+
+            await super().async_policy(observation, info, **more)
+            return [ActionModel(policy_info=os.getpid(), agent_name="telling")]
+
+    go(tmp_path, steps=3, agent=Telling)
+    with open_run(tmp_path) as run:
+        pids = {rollout.response.answer for rollout in run.rollouts()}
+    assert len(pids) == 1
+    assert os.getpid() not in pids
+
+
+def test_rollouts_run_ahead_of_the_optimizer_no_further_than_the_bound(tmp_path):
+    told = Told()
+    go(tmp_path, steps=8, max_staleness=2, trackers=[told])
+    ages = told.of("max_staleness")
+    assert max(ages) <= 2
+    assert max(ages) >= 1  # they did run ahead
+    assert len(told.of("reward")) == 8
+
+
+def test_an_agent_gets_the_policy_in_the_place_of_its_model(tmp_path):
+    from aworld.models.scripted import ScriptedModel
+
+    agent = Agent("speaking", model=ScriptedModel(["never"]), max_steps=1)
+
+    def cut_or_not(task, trajectory):
+        return float(len(trajectory.steps[0]["model_call"]["completion_ids"]) % 2)
+
+    result = go(tmp_path, cut_or_not, agent=agent, steps=1)
+    assert result.steps == 1
+    with open_run(tmp_path) as run:
+        models = {rollout.trajectory.steps[0]["model_call"]["model"] for rollout in run.rollouts()}
+    assert models == {"byte"}
+    assert agent.model.name != "byte"
+
+
+def test_own_successes_can_be_imitated_first(tmp_path):
+    settings = WarmUp(steps=5, rounds=2, least_reward=0.3)
+    told = Told()
+    go(tmp_path, steps=1, warm_up=settings, trackers=[told], held_out=tasks()[:2])
+    assert len(told.of("start_eval_reward")) == 1
+    with open_run(tmp_path) as run:
+        assert run.counts() == {"success": 3 * 4 * 4}  # two rounds, and the step
+    with pytest.raises(TrainingError, match="nothing to imitate"):
+        go(tmp_path / "other", steps=1, warm_up=WarmUp(steps=5, least_reward=2.0))
+
+
+def test_a_curriculum_chooses_among_the_tasks(tmp_path):
+    def easy(task, trajectory):
+        return 1.0 if task.id.startswith(("one@", "two@")) else low_bytes(task, trajectory)
+
+    go(tmp_path, easy, steps=4, curriculum=True)
+    with open_run(tmp_path) as run:
+        assert sum(run.counts().values()) == 4 * 4 * 4
+
+
+def test_groups_that_teach_nothing_are_replaced_where_that_is_asked_for(tmp_path):
+    def half(task, trajectory):
+        always = task.id.partition("@")[0] in ("one", "two", "three", "four")
+        return 1.0 if always else low_bytes(task, trajectory)
+
+    told = Told()
+    go(tmp_path, half, steps=2, refills=5, trackers=[told])
+    assert told.of("groups") == [4, 4]
+    verdicts = list(read_journal(tmp_path / "verdicts.jsonl"))
+    assert sum(line["trained"] for line in verdicts) == 2 * 4 * 4
+    assert any("same" in line["reason"] for line in verdicts)
+
+
+# -- bad days ----------------------------------------------------------------------------------------
+
+
+def test_a_reward_that_is_none_for_all_ends_in_a_line(tmp_path):
+    with pytest.raises(TrainingError, match="step 1: the reward is None for all 16") as error:
+        go(tmp_path, lambda task, trajectory: None)
+    assert "last checkpoint is" in str(error.value)
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-000000"]
+
+
+def test_a_reward_that_raises_is_quoted(tmp_path):
+    def broken(task, trajectory):
+        raise KeyError("no such column")
+
+    with pytest.raises(TrainingError, match="no such column"):
+        go(tmp_path, broken)
+
+
+def test_tasks_that_teach_nothing_for_many_steps_end_in_a_line(tmp_path):
+    with pytest.raises(TrainingError, match="2 steps in a row taught nothing.*all rewards of its"):
+        go(tmp_path, lambda task, trajectory: 0.0, steps=9, patience=2)
+
+
+class SameFolder(WeightSync):
+    """A server elsewhere, which has a policy of its own."""
+
+    name = "byte"
+
+    def __init__(self, server, folder):
+        super().__init__(server.url, folder, key=server.key)
+        self.served = server.policy
+
+    def load(self, folder: Path, policy):
+        from aworld.policies import BytePolicy
+
+        with self.served.updating():
+            self.served.load_state_dict(BytePolicy.load(folder).state_dict())
+        self.served.version = policy.version
+
+
+def test_a_server_elsewhere_is_sent_the_weights_after_each_step(tmp_path):
+    told = Told()
+    with PolicyServer(tiny_policy(seed=3)) as server:  # other weights, until it is told
+        sync = SameFolder(server, tmp_path / "weights")
+        go(tmp_path / "run", steps=3, weight_sync=sync, trackers=[told])
+    assert max(told.of("sampler_kl")) < 1e-6
+
+
+def test_a_server_that_dies_ends_it_with_the_last_checkpoint_intact(tmp_path):
+    policy = tiny_policy()
+    server = PolicyServer(tiny_policy()).start()
+
+    def stop(step, figures):
+        if step == 2:
+            server.stop()
+
+    sync = SameFolder(server, tmp_path / "weights")
+    with pytest.raises(TrainingError, match=r"none of the 16 rollouts.*cannot be reached") as error:
+        go(
+            tmp_path / "run",
+            policy=policy,
+            steps=4,
+            checkpoint_every=1,
+            weight_sync=sync,
+            trackers=[Told(stop)],
+        )
+    assert str(checkpoints(tmp_path / "run")[-1]) in str(error.value)
+    assert checkpoints(tmp_path / "run")[-1].name == "step-000002"
+    told = Told()
+    with PolicyServer(tiny_policy()) as alive:
+        sync = SameFolder(alive, tmp_path / "weights")
+        result = go(tmp_path / "run", steps=4, weight_sync=sync, trackers=[told], resume=True)
+    assert result.steps == 4
+    assert [step for step, _ in told.lines] == [3, 4]
+    with open_run(tmp_path / "run") as run:  # what the server's death had failed was run again
+        assert run.counts() == {"success": 4 * 4 * 4}
+
+
+def test_a_folder_that_holds_a_training_is_not_written_over(tmp_path):
+    go(tmp_path, steps=1)
+    with pytest.raises(ConfigError, match="holds a training already"):
+        go(tmp_path, steps=1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"algorithm": "grop"}, "no algorithm named"),
+        ({"settings": {"clip": 1}}, "no GrpoSettings setting named 'clip'"),
+        ({"run_dir": ""}, "run_dir is missing"),
+        ({"leraning_rate": 1}, "did you mean 'learning_rate'"),
+        ({"schedule": "cosin"}, "schedule"),
+        ({"engine": {"worker_nm": 1}}, "did you mean 'worker_num'"),
+        ({"engine": RunConfig(samples=2)}, "engine.samples cannot be set"),
+        ({"warm_up": {"stepz": 1}}, "did you mean 'steps'"),
+        ({"refills": 1, "algorithm": "ppo"}, "refills"),
+        ({"trackers": ["tensorbord"]}, "did you mean 'tensorboard'"),
+    ],
+)
+def test_a_config_that_makes_no_sense_is_refused(tmp_path, settings, said):
+    with pytest.raises(ConfigError, match=said):
+        school(tmp_path, **settings)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"tasks": []}, "no tasks"),
+        ({"tasks": ["q"]}, r"tasks\[0\] is a str"),
+        ({"tasks": [Task("a", id="x"), Task("b", id="x")]}, "same id"),
+        ({"reward": None}, "needs a reward"),
+        ({"agent": 3}, "agent must be an Agent"),
+        ({"agent": lambda model: None}, "gave what is no agent"),
+        ({"policy": object()}, "policy must be a Policy"),
+        ({"demonstrations": [{"messages": []}]}, "warm_up.steps is 0"),
+    ],
+)
+def test_what_cannot_be_trained_with_is_refused_before_anything_starts(tmp_path, arguments, said):
+    usual = {
+        "agent": Answering,
+        "tasks": tasks(),
+        "reward": low_bytes,
+        "config": school(tmp_path),
+        "policy": tiny_policy(),
+    }
+    with pytest.raises(ConfigError, match=said):
+        train(**(usual | arguments))
+    assert not (tmp_path / "run.db").exists()
