@@ -1,7 +1,7 @@
 """The command `aworld`: its commands, and what its exit codes mean.
 
 0    all done
-1    some tasks failed, nothing could be scored, or a run could not go on
+1    some tasks failed, nothing could be scored, or a run or a training could not go on
 2    bad input: one line says what to do, and nothing was started
 130  interrupted: the last line tells how to go on
 """
@@ -24,12 +24,15 @@ from aworld.cli.output import be_patient, why_unwritten
 from aworld.cli.resume import resume
 from aworld.cli.run import run
 from aworld.cli.scores import compare, evaluate, rescore
+from aworld.cli.serve import serve
 from aworld.cli.show import show
+from aworld.cli.train import train
+from aworld.cli.why import why
 from aworld.core.shown import harmless, shortened
 from aworld.errors import AWorldError
 
 LONGEST_PATH = 200
-RECORDING = ("run", "resume", "demo")
+RECORDING = ("run", "resume", "demo", "train")
 
 app = typer.Typer(
     name="aworld",
@@ -47,6 +50,9 @@ for name, command in {
     "export": export,
     "import": import_file,
     "cancel": cancel,
+    "train": train,
+    "serve": serve,
+    "why": why,
     "doctor": doctor,
     "demo": demo,
 }.items():
@@ -69,7 +75,7 @@ def aworld(
     ] = False,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Run many LLM-agent tasks at once; resume, look at, score, compare and export runs."""
+    """Run many LLM-agent tasks at once; look at, score, compare and export runs; train on them."""
     context.obj.traceback = traceback
     context.obj.command = context.invoked_subcommand
     if version:

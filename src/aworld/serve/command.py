@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aworld.config import check_count
 from aworld.errors import ConfigError
 
-NEEDS = {
-    "torch": "pip install 'aworld[train]'",
-    "starlette": "pip install 'aworld[serve]'",
-    "uvicorn": "pip install 'aworld[serve]'",
-}
+if TYPE_CHECKING:
+    from aworld.policies.base import Policy
+
+NEEDS = ("torch", "safetensors", "starlette", "uvicorn")
+UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 def serve_command(
@@ -33,10 +34,8 @@ def serve_command(
     until: threading.Event | None = None,
 ) -> None:
     """Says where it listens and with which key, then serves until `until` is set or Ctrl-C."""
-    for package, remedy in NEEDS.items():
-        if find_spec(package) is None:
-            raise ConfigError(f"serving a model needs: {remedy}")
-    from aworld.policies import open_policy
+    if any(find_spec(package) is None for package in NEEDS):
+        raise ConfigError("serving a model needs: pip install 'aworld[serve]'")
     from aworld.serve.server import PolicyServer
 
     options: dict[str, Any] = {
@@ -45,14 +44,12 @@ def serve_command(
         "device": device,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    if model == "byte" and given:
-        raise ConfigError(f"the byte model has no {', '.join(given)}: leave it out")
     if threads is not None:
         import torch
 
         check_count("threads", threads, least=1)
         torch.set_num_threads(threads)
-    policy = open_policy(model, **given)
+    policy = open_model(model, **given)
     server = PolicyServer(
         policy, host=host, port=port, key=key, allowed_hosts=allowed_hosts, max_batch=max_batch
     )
@@ -65,3 +62,20 @@ def serve_command(
             (until or threading.Event()).wait()
         except KeyboardInterrupt:
             say("stopped")
+
+
+def open_model(model: str, **options: Any) -> Policy:
+    """As `open_policy` does. What this kind of model cannot be told is refused, and what is wrong
+    is said in one line."""
+    from aworld.policies import open_policy
+
+    try:
+        return open_policy(model, **options)
+    except ConfigError as error:
+        raise ConfigError(" ".join(str(error).split())) from None
+    except TypeError as error:
+        unexpected = UNEXPECTED.search(str(error))
+        if unexpected is None or unexpected[1] not in options:
+            raise
+        named = "the byte model" if model == "byte" else f"the model {model!r}"
+        raise ConfigError(f"{named} has no {unexpected[1]}: leave it out") from None
