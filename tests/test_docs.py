@@ -89,6 +89,7 @@ EXAMPLES = {
     "02_agent_with_tools.py": r"(1[6-9]|20) of 20 right",
     "03_parallel_search.py": r"by_title, by_words,",
     "04_any_framework.py": r"task19 .* success",
+    "05_train_on_cpu.py": r"0% after imitation, (9[05]|100)% after",
 }
 
 

@@ -45,7 +45,7 @@ class Answering:
 def low_bytes(task: Task, trajectory: Any) -> float:
     """The share of its tokens that are below 64: about a quarter by chance."""
     ids = trajectory.steps[0]["model_call"]["completion_ids"]
-    return sum(id < 64 for id in ids) / len(ids)
+    return sum(token < 64 for token in ids) / len(ids)
 
 
 def school(folder: Path, **settings: Any) -> TrainConfig:

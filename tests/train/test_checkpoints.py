@@ -62,7 +62,7 @@ def same_curve(found, wanted):
         assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-5)
 
 
-class Stop(Exception):
+class StopError(Exception):
     pass
 
 
@@ -70,9 +70,9 @@ class Stop(Exception):
 def test_a_resumed_training_goes_on_as_if_it_had_never_stopped(tmp_path, straight, stopped_after):
     def stop(step, figures):
         if step == stopped_after + 1:
-            raise Stop
+            raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         go(tmp_path, Told(stop))
     told = Told()
     result, weights = go(tmp_path, told, resume=True)
@@ -108,9 +108,9 @@ def test_a_killed_trainer_resumes(tmp_path, straight):
 
 def test_a_training_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path, straight):
     def stop(step, figures):
-        raise Stop
+        raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         go(tmp_path, Told(stop))
     for path in checkpoints(tmp_path):
         path.rename(path.with_name("lost"))
@@ -121,9 +121,9 @@ def test_a_training_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_
 def test_a_training_with_rollouts_ahead_resumes_within_its_bound(tmp_path):
     def stop(step, figures):
         if step == 3:
-            raise Stop
+            raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         go(tmp_path, Told(stop), max_staleness=2, updates_per_batch=1)
     told = Told()
     result, _ = go(tmp_path, told, resume=True, max_staleness=2, updates_per_batch=1)
@@ -137,9 +137,9 @@ def test_a_curriculum_goes_on_where_it_was(tmp_path):
 
     def stop(step, figures):
         if step == 3:
-            raise Stop
+            raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         go(folders[1], Told(stop), curriculum=True)
     go(folders[1], resume=True, curriculum=True)
     chosen = []

@@ -18,7 +18,7 @@ from aworld.train.journal import read_journal
 
 def go(folder, reward=low_bytes, agent=Answering, policy=None, **settings):
     """A training in `folder`; what `train` itself takes is taken out of the settings."""
-    own = ("held_out", "demonstrations", "trackers", "resume", "weight_sync")
+    own = ("held_out", "demonstrations", "worked_examples", "trackers", "resume", "weight_sync")
     given = {name: settings.pop(name) for name in own if name in settings}
     policy = policy or tiny_policy()
     return train(agent, tasks(), reward, school(folder, **settings), policy=policy, **given)
@@ -102,10 +102,34 @@ def test_own_successes_can_be_imitated_first(tmp_path):
     told = Told()
     go(tmp_path, steps=1, warm_up=settings, trackers=[told], held_out=tasks()[:2])
     assert len(told.of("start_eval_reward")) == 1
+    with open_run(tmp_path / "warm_up") as run:
+        assert run.counts() == {"success": 2 * 4 * 4}  # two rounds
     with open_run(tmp_path) as run:
-        assert run.counts() == {"success": 3 * 4 * 4}  # two rounds, and the step
+        assert run.counts() == {"success": 4 * 4}  # the step
     with pytest.raises(TrainingError, match="nothing to imitate"):
         go(tmp_path / "other", steps=1, warm_up=WarmUp(steps=5, least_reward=2.0))
+
+
+def test_what_worked_examples_lead_to_is_imitated_without_them(tmp_path):
+    shown = [{"role": "user", "content": "zero"}, {"role": "assistant", "content": "!!!!"}]
+    asked: list[list[int]] = []
+    policy = tiny_policy()
+    real = policy.encode_chat
+
+    def watched(messages, tools=None):
+        asked.append([message["content"] for message in messages])
+        return real(messages, tools)
+
+    policy.encode_chat = watched
+    settings = WarmUp(steps=2, least_reward=0.1)
+    agent = Agent("plain", max_steps=1, system_prompt="be low")
+    go(tmp_path, agent=agent, policy=policy, steps=1, warm_up=settings, worked_examples=shown)
+    with open_run(tmp_path / "warm_up") as run:
+        sampled = next(run.rollouts(limit=1)).trajectory.steps[0]["model_call"]["messages"]
+    assert [message["content"] for message in sampled][:3] == ["be low", "zero", "!!!!"]
+    imitated = asked[asked.index(next(one for one in asked if "zero" not in one)) :]
+    assert imitated  # the lessons, and the step after them
+    assert all(said[0] == "be low" and "zero" not in said for said in imitated)
 
 
 def test_a_curriculum_chooses_among_the_tasks(tmp_path):
@@ -130,7 +154,7 @@ def test_groups_that_teach_nothing_are_replaced_where_that_is_asked_for(tmp_path
     assert any("same" in line["reason"] for line in verdicts)
 
 
-# -- bad days ----------------------------------------------------------------------------------------
+# -- bad days --------------------------------------------------------------------------------------
 
 
 def test_a_reward_that_is_none_for_all_ends_in_a_line(tmp_path):
@@ -149,7 +173,7 @@ def test_a_reward_that_raises_is_quoted(tmp_path):
 
 
 def test_tasks_that_teach_nothing_for_many_steps_end_in_a_line(tmp_path):
-    with pytest.raises(TrainingError, match="2 steps in a row taught nothing.*all rewards of its"):
+    with pytest.raises(TrainingError, match=r"2 steps in a row taught nothing.*all rewards of its"):
         go(tmp_path, lambda task, trajectory: 0.0, steps=9, patience=2)
 
 
@@ -245,6 +269,7 @@ def test_a_config_that_makes_no_sense_is_refused(tmp_path, settings, said):
         ({"agent": lambda model: None}, "gave what is no agent"),
         ({"policy": object()}, "policy must be a Policy"),
         ({"demonstrations": [{"messages": []}]}, "warm_up.steps is 0"),
+        ({"worked_examples": [{"role": "user", "content": "q"}]}, "warm_up.steps is 0"),
     ],
 )
 def test_what_cannot_be_trained_with_is_refused_before_anything_starts(tmp_path, arguments, said):

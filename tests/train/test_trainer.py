@@ -182,11 +182,13 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_said_and_ends_it_when_it_s
         report = trainer.learn(episodes)
     assert "not finite" in report.skipped
     assert "not finite" in caplog.text
-    same = [torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(weights(policy), before)]
+    same = [
+        torch.equal(a.nan_to_num(), b.nan_to_num())
+        for a, b in zip(weights(policy), before, strict=True)
+    ]
     assert all(same)
     with pytest.raises(TrainingError, match="in a row"):
-        for _ in range(10):
-            trainer.train_step(episodes)
+        [trainer.train_step(episodes) for _ in range(10)]
 
 
 def _with_token(row, id):

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from aworld.train.config import TrainConfig, WarmUp
     from aworld.train.curriculum import Curriculum
     from aworld.train.episodes import Episode, episode_of
+    from aworld.train.parallel_tasks import ParallelTaskExecutor
+    from aworld.train.pipeline import DistributedTrainingPipeline
     from aworld.train.selection import Selection, select
     from aworld.train.trainer import RLTrainer, StepReport
     from aworld.train.training import TrainResult, train
@@ -22,9 +24,11 @@ _HOMES = {
     "ALGORITHMS": "aworld.train.algorithms",
     "Algorithm": "aworld.train.algorithms",
     "Curriculum": "aworld.train.curriculum",
+    "DistributedTrainingPipeline": "aworld.train.pipeline",
     "Episode": "aworld.train.episodes",
     "ExperienceBuffer": "aworld.train.buffer",
     "Outputs": "aworld.train.algorithms",
+    "ParallelTaskExecutor": "aworld.train.parallel_tasks",
     "RLTrainer": "aworld.train.trainer",
     "Recipe": "aworld.train.algorithms",
     "Selection": "aworld.train.selection",
@@ -46,9 +50,11 @@ __all__ = [
     "ALGORITHMS",
     "Algorithm",
     "Curriculum",
+    "DistributedTrainingPipeline",
     "Episode",
     "ExperienceBuffer",
     "Outputs",
+    "ParallelTaskExecutor",
     "RLTrainer",
     "Recipe",
     "Selection",

@@ -177,7 +177,7 @@ class Collector:
         left = self._missing.pop(response.group_id, 0) - 1
         if left > 0:
             self._missing[response.group_id] = left
-        if problem := _problem_of(response):
+        if problem := problem_of(response):
             self._failures[problem] += 1
         self._seconds += response.time_cost
         self._buffer.add_trajectory(trajectory_of(response))
@@ -188,7 +188,7 @@ class Collector:
         return self._recorder
 
 
-def _problem_of(response: TaskResponse) -> str:
+def problem_of(response: TaskResponse) -> str:
     """What went wrong, in the rollout or in its reward."""
     if not response.success or response.trajectory is None:
         return response.msg

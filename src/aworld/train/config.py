@@ -11,6 +11,7 @@ from aworld.config import KnownKeysOnly, RunConfig, check_count
 from aworld.errors import ConfigError, unknown_name
 from aworld.train.algorithms import open_algorithm
 from aworld.train.algorithms.settings import check_choice, check_number
+from aworld.train.precision import Precision
 from aworld.train.schedules import Schedule
 from aworld.train.tracking import TRACKERS
 
@@ -24,6 +25,7 @@ class WarmUp(KnownKeysOnly):
     steps           how many updates; 0: none
     batch           how many demonstrations for each, at random
     rounds          without demonstrations: how often all tasks of a step are run to find successes
+    temperature     of the sampling there
     least_reward    what such a rollout must have to be imitated
     learning_rate   of these updates
     """
@@ -31,6 +33,7 @@ class WarmUp(KnownKeysOnly):
     steps: int = 0
     batch: int = 16
     rounds: int = 1
+    temperature: float = 1.0
     least_reward: float = 1.0
     learning_rate: float = 1e-3
 
@@ -39,6 +42,7 @@ class WarmUp(KnownKeysOnly):
         check_count("warm_up.batch", self.batch, least=1)
         check_count("warm_up.rounds", self.rounds, least=1)
         check_number("warm_up.learning_rate", self.learning_rate)
+        check_number("warm_up.temperature", self.temperature)
         check_number("warm_up.least_reward", self.least_reward, least=-1e9)
 
 
@@ -59,6 +63,8 @@ class TrainConfig(KnownKeysOnly):
     updates_per_batch   into how many parts a batch is split, with an update on each
     token_budget        how many tokens, padding included, go through the model at once
     gradient_clip       the longest gradient; 0: as long as it is
+    precision           'bf16': forward passes in bfloat16; 'float32': as the model is; None: as
+                        `accelerate launch --mixed_precision` says
     temperature         of the sampling; `reply_tokens` is the longest reply
     reference           a saved model that `settings.kl` keeps near; None: that which RL began with
     curriculum          choose tasks by success rate, instead of all in turn
@@ -88,6 +94,7 @@ class TrainConfig(KnownKeysOnly):
     updates_per_batch: int = 1
     token_budget: int = 16_384
     gradient_clip: float = 1.0
+    precision: Precision | None = None
     temperature: float = 1.0
     reply_tokens: int | None = None
     reference: str | None = None
@@ -109,7 +116,7 @@ class TrainConfig(KnownKeysOnly):
             raise ConfigError("run_dir is missing: name a folder that the training is kept in")
         algorithm = open_algorithm(self.algorithm, **self.settings)
         if self.refills and algorithm.needs_values:
-            raise ConfigError(f"refills are for algorithms that compare groups, not {self.algorithm}")
+            raise ConfigError(f"refills are for algorithms with groups, not for {self.algorithm}")
         for name in ("steps", "tasks_per_step", "samples", "updates_per_batch", "token_budget"):
             check_count(name, getattr(self, name), least=1)
         for name in ("checkpoint_every", "keep_checkpoints", "eval_samples", "patience"):
@@ -122,6 +129,8 @@ class TrainConfig(KnownKeysOnly):
         if self.reply_tokens is not None:
             check_count("reply_tokens", self.reply_tokens, least=1)
         check_choice("schedule", self.schedule, get_args(Schedule))
+        if self.precision is not None:
+            check_choice("precision", self.precision, get_args(Precision))
         check_count("seed", self.seed, least=0)
         if not isinstance(self.curriculum, bool):
             raise ConfigError(f"curriculum must be True or False, got {self.curriculum!r:.80}")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from aworld.errors import ConfigError
+from aworld.train.team import Alone
 
 
 class Descent:
@@ -37,6 +38,17 @@ class Descent:
                 found = parameter.grad.float()
                 master.grad = found if master.grad is None else master.grad.add_(found)
                 parameter.grad = None
+
+    def add_up(self, team: Alone) -> None:
+        """Of several processes, the leader has the sum of all gradients from now on."""
+        mine = [master.grad is not None for master in self._masters]
+        found = [any(one) for one in zip(*team.gather(mine), strict=True)]
+        gradients: list[Tensor] = []
+        for master, somebody_has_one in zip(self._masters, found, strict=True):
+            if somebody_has_one:
+                master.grad = torch.zeros_like(master) if master.grad is None else master.grad
+                gradients.append(master.grad)
+        team.add_up(gradients)
 
     def norm(self) -> float:
         """Of the whole gradient."""

@@ -16,6 +16,7 @@ from aworld.train.buffer import ExperienceBuffer
 from aworld.train.checkpoints import checkpoints, save_checkpoint
 from aworld.train.collecting import Collector, Group
 from aworld.train.config import TrainConfig
+from aworld.train.folders import unused
 from aworld.train.journal import Journal
 from aworld.train.selection import NO_REWARD, select
 from aworld.train.tracking import Tracker
@@ -37,11 +38,7 @@ class Exam:
     def take(self, name: str) -> dict[str, float]:
         """Each time it is a run of its own, to be looked at and compared with others."""
         config = self.config
-        folder = Path(config.run_dir) / EVALUATIONS / name
-        times = 1
-        while folder.exists():  # it was taken before, by a training that did not come to save
-            times += 1
-            folder = folder.with_name(f"{name}-{times}")
+        folder = unused(Path(config.run_dir) / EVALUATIONS / name)
         began = time.perf_counter()
         conf = replace(config.engine, run_dir=folder, seed=config.seed)
         found = evaluate(
@@ -83,6 +80,8 @@ class Loop:
             self.log(figures)
             if is_last or not self.step % config.checkpoint_every:
                 self.save()
+            if is_last:
+                self.collector.allow(0)
             self.collector.finished(len(groups))
 
     def save(self) -> Path:

@@ -16,14 +16,14 @@ from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError, TrainingError
 from aworld.policies.base import Policy
 from aworld.train.algorithms import Algorithm, Credit, Recipe, open_algorithm
-from aworld.train.algorithms.metrics import figures
 from aworld.train.algorithms.settings import check_number
-from aworld.train.batches import TokenBatch, Totals, batch_of, micro_batches
+from aworld.train.batches import batch_of
 from aworld.train.demonstrations import Conversation, Tools, episodes_of
-from aworld.train.descent import Descent
 from aworld.train.episodes import Episode, episode_of
-from aworld.train.passes import outputs_of, values_of, with_old_logprobs, with_ref_logprobs
+from aworld.train.memory import is_out_of_memory
+from aworld.train.precision import Precision, chosen_precision
 from aworld.train.selection import Selection, select
+from aworld.train.updates import Updates
 from aworld.train.values import ValueHead
 
 log = logging.getLogger("aworld")
@@ -53,6 +53,8 @@ class RLTrainer:
     token_budget       how many tokens, padding included, go through the model at once
     gradient_clip      the longest gradient; None: as long as it is
     reference          the model that `kl` keeps it close to; None: as it is now
+    precision          'bf16': matrix products in bfloat16; 'float32': as the model is; None: as
+                       `accelerate launch --mixed_precision` says
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class RLTrainer:
         weight_decay: float = 0.0,
         rate: Callable[[int], float] = lambda step: 1.0,
         reference: Policy | None = None,
+        precision: Precision | None = None,
     ):
         if not isinstance(agent_model, Policy):
             raise ConfigError(
@@ -88,9 +91,13 @@ class RLTrainer:
         self.reference = reference
         if reference is None and getattr(self.algorithm.settings, "kl", 0.0):
             self.reference = agent_model.frozen_copy()
-        extra = [] if self.value_head is None else list(self.value_head.parameters())
-        self._descent = Descent(
-            [*agent_model.parameters(), *extra], weight_decay=weight_decay, clip=gradient_clip
+        self.updates = Updates(
+            agent_model,
+            self.value_head,
+            self.reference,
+            weight_decay=weight_decay,
+            clip=gradient_clip,
+            precision=chosen_precision(precision),
         )
         self._imitation = open_algorithm("sft", least_reward=None)
         self._skips = 0  # in a row
@@ -115,60 +122,22 @@ class RLTrainer:
     def _learn(self, episodes: list[Episode], algorithm: Algorithm) -> StepReport:
         values = None
         if algorithm.needs_values:
-            values = self._with_room(lambda budget: self._values(episodes, budget))
+            values = self._with_room(lambda budget: self.updates.values(episodes, budget))
         selection = select(episodes, algorithm, version=self.policy.version, values=values)
         if not selection.episodes:
             reasons = "; ".join(f"{why} ({n})" for why, n in selection.counts.items())
             return StepReport(0.0, selection.figures, selection, f"nothing to train on: {reasons}")
         updates = self.updates_per_batch
         batches = [batch_of(*part) for part in split_by_group(selection, updates)]
-        made, skipped = self._with_room(lambda budget: self._updates(batches, budget, algorithm))
+        refers = self.reference is not None and algorithm is not self._imitation
+        rate = self.learning_rate * self.rate(self.steps)
+        made = self._with_room(
+            lambda budget: self.updates.make(batches, budget, algorithm, rate, refers)
+        )
+        skipped = "" if math.isfinite(made["gradient_norm"]) else self._skip()
+        self._skips = self._skips if skipped else 0
         self.steps += not skipped
         return StepReport(made["loss"], {**selection.figures, **made}, selection, skipped)
-
-    def _values(self, episodes: Sequence[Episode], budget: int) -> list[Any]:
-        assert self.value_head is not None
-        return values_of(self.policy, self.value_head, episodes, budget)
-
-    def _updates(
-        self, batches: Sequence[TokenBatch], budget: int, algorithm: Algorithm
-    ) -> tuple[dict[str, float], str]:
-        """One for each batch; all but the first are off the policy that they began with."""
-        device, policy = self.policy.device, self.policy
-        split = [[part.to(device) for part in micro_batches(batch, budget)] for batch in batches]
-        if len(batches) > 1:
-            split = [with_old_logprobs(policy, parts) for parts in split]
-        if self.reference is not None and algorithm is not self._imitation:
-            split = [with_ref_logprobs(self.reference, parts) for parts in split]
-        made: list[dict[str, float]] = []
-        for batch, parts in zip(batches, split, strict=True):
-            made.append(self._update(parts, batch.totals, algorithm))
-            if not math.isfinite(made[-1]["gradient_norm"]):
-                return _means(made), self._skip()
-        self._skips = 0
-        tokens = sum(batch.totals.tokens for batch in batches)
-        return {**_means(made), "tokens": tokens, "micro_batches": sum(map(len, split))}, ""
-
-    def _update(
-        self, parts: Sequence[TokenBatch], totals: Totals, algorithm: Algorithm
-    ) -> dict[str, float]:
-        self._descent.clear()
-        metrics = []
-        for part in parts:
-            entropy = bool(getattr(algorithm.settings, "entropy", 0.0))
-            head = self.value_head if algorithm.needs_values else None
-            outputs = outputs_of(self.policy, part, head, entropy=entropy)
-            loss = algorithm.loss(outputs, part, totals)
-            loss.value.backward()
-            self._descent.gather()
-            metrics.append(loss.metrics)
-        norm = self._descent.norm()
-        rate = self.learning_rate * self.rate(self.steps)
-        if math.isfinite(norm):
-            self._descent.step(rate, norm, self.policy.updating())
-        else:
-            self._descent.clear()
-        return {**figures(metrics), "gradient_norm": norm, "learning_rate": rate}
 
     def _skip(self) -> str:
         self._skips += 1
@@ -185,7 +154,7 @@ class RLTrainer:
         try:
             return work(self.token_budget)
         except (MemoryError, RuntimeError) as error:
-            if not _is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             if self._has_halved or self.token_budget < 2:
                 raise TrainingError(
@@ -195,7 +164,7 @@ class RLTrainer:
         self._has_halved = True
         self.token_budget //= 2
         log.warning("out of memory: from now on token_budget=%d, half of it", self.token_budget)
-        self._descent.clear()
+        self.updates.descent.clear()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         return work(self.token_budget)
@@ -203,11 +172,11 @@ class RLTrainer:
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimizer and how far it has come: all that is needed to go on."""
         state = {"steps": self.steps, "skips": self._skips, "token_budget": self.token_budget}
-        return {**state, **self._descent.state_dict()}
+        return {**state, **self.updates.descent.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         with self.policy.updating():
-            self._descent.load_state_dict(state)
+            self.updates.descent.load_state_dict(state)
         self.steps, self._skips = state["steps"], state["skips"]
         self.token_budget = min(self.token_budget, state["token_budget"])
 
@@ -234,13 +203,3 @@ def _value_head(policy: Policy) -> ValueHead:
     with torch.no_grad():
         width = policy.hidden(torch.zeros(1, 1, dtype=torch.long, device=policy.device)).shape[-1]
     return ValueHead(width).to(policy.device)
-
-
-def _means(made: list[dict[str, float]]) -> dict[str, float]:
-    return {name: sum(one[name] for one in made) / len(made) for name in made[0]}
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    said = str(error)
-    known = (MemoryError, torch.OutOfMemoryError)
-    return isinstance(error, known) or "out of memory" in said or "can't allocate memory" in said

@@ -1,0 +1,69 @@
+"""What the seed's classes are given: a model, tasks, an agent, a reward, checked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from aworld.agents.llm_agent import Agent
+from aworld.config import RunConfig
+from aworld.core.task import Task
+from aworld.errors import ConfigError
+from aworld.policies.base import Policy
+from aworld.policies.opening import open_policy
+from aworld.rewards.base import Reward
+from aworld.rewards.catalog import named
+from aworld.train.parts import listed_tasks
+from aworld.train.playing import right_or_done
+
+TaskSource = Iterable[Task] | str | Path | Callable[[], Any]
+
+
+def opened_policy(model: Any) -> Policy:
+    if isinstance(model, Policy):
+        return model
+    if not isinstance(model, str | Path):
+        raise ConfigError(
+            f"agent_model must be a Policy, or what open_policy takes, got {model!r:.80}"
+        )
+    return open_policy(model)
+
+
+def checked_reward(reward: Any) -> Reward:
+    found = named(reward) if isinstance(reward, str) else reward
+    return RunConfig(reward=right_or_done if found is None else found).reward
+
+
+def checked_tools(tools: Any, agent: Any) -> list[Any]:
+    if isinstance(tools, str) or not isinstance(tools, Iterable):
+        raise ConfigError(f"tools must be a list, got {tools!r:.80}")
+    found = list(tools)
+    if found and agent is not None:
+        raise ConfigError("the agent has tools of its own: leave out tools, or the agent")
+    return found
+
+
+def tasks_from(source: Any) -> list[Task]:
+    """source: tasks, what `load_tasks` takes, or a function that gives either."""
+    given = source() if callable(source) else source
+    if isinstance(given, Task):
+        given = [given]
+    if not isinstance(given, Iterable | str | Path):
+        raise ConfigError(f"tasks must be a list of tasks or the path of one, got {given!r:.80}")
+    return listed_tasks(given)
+
+
+def agent_of(tasks: list[Task], agent: Any, tools: list[Any]) -> Any:
+    """The one that was given, that of the tasks, or one that has these tools."""
+    if agent is not None:
+        return agent
+    own = {id(task.agent): task.agent for task in tasks}
+    if len(own) > 1:
+        raise ConfigError("the tasks have different agents: say with agent=... which one is meant")
+    (found,) = own.values()
+    if found is None:
+        return lambda model: Agent(model=model, tools=tools)
+    if tools:
+        raise ConfigError("the tasks have an agent with tools of its own: leave out tools")
+    return found

@@ -1,0 +1,131 @@
+"""What a training is made of, opened one by one: tasks, journals, server, buffer, trainer."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from aworld.core.plain import plain
+from aworld.core.task import Task
+from aworld.errors import ConfigError
+from aworld.policies.base import Policy
+from aworld.serve.server import PolicyServer
+from aworld.serve.weight_sync import WeightSync
+from aworld.store import schema
+from aworld.train.binding import Served
+from aworld.train.buffer import ExperienceBuffer
+from aworld.train.checkpoints import checkpoints
+from aworld.train.config import TrainConfig, as_data
+from aworld.train.journal import VERDICTS, Journal
+from aworld.train.schedules import share_of_rate
+from aworld.train.tracking import JsonLines, Tracker, open_trackers
+from aworld.train.trainer import RLTrainer
+
+CONFIG = "train.json"
+MOST_AT_ONCE = 2048  # requests that the policy server decodes together
+
+
+def listed_tasks(tasks: Any) -> list[Task]:
+    if isinstance(tasks, (str, Path)):
+        from aworld.sources import load_tasks
+
+        tasks = load_tasks(tasks)
+    listed = list(tasks)
+    for place, task in enumerate(listed):
+        if not isinstance(task, Task):
+            raise ConfigError(f"tasks[{place}] is a {type(task).__name__}: give a Task")
+    if not listed:
+        raise ConfigError("there are no tasks")
+    return listed
+
+
+def last_checkpoint(folder: Path, resume: bool) -> Path | None:
+    saved = checkpoints(folder)
+    if (saved or (folder / schema.FILE).exists()) and not resume:
+        raise ConfigError(
+            f"{folder} holds a training already: go on with it (resume=True, --resume), or choose "
+            "another folder"
+        )
+    return saved[-1] if saved else None
+
+
+def open_journals(
+    stack: ExitStack,
+    folder: Path,
+    config: TrainConfig,
+    trackers: Iterable[Tracker] = (),
+    state: dict[str, Any] | None = None,
+) -> tuple[list[Tracker], Journal]:
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = plain(as_data(config))
+    (folder / CONFIG).write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
+    after = -1 if state is None else int(state["step"])
+    told = [JsonLines(folder, after=after), *open_trackers(config.trackers, folder, facts)]
+    told += trackers
+    for tracker in told:
+        stack.callback(tracker.close)
+    verdicts = Journal(folder / VERDICTS, after=after)
+    stack.callback(verdicts.close)
+    return told, verdicts
+
+
+def open_server(
+    stack: ExitStack, policy: Policy, config: TrainConfig, elsewhere: WeightSync | None = None
+) -> Served:
+    if elsewhere is not None:
+        return Served(getattr(elsewhere, "name", policy.name), elsewhere.url, elsewhere.key)
+    workers = config.engine.worker_num or os.cpu_count() or 1
+    at_once = workers * config.engine.tasks_per_worker
+    served = PolicyServer(policy, host=config.host, max_batch=max(256, min(at_once, MOST_AT_ONCE)))
+    server = stack.enter_context(served)
+    return Served(policy.name, server.url, server.key)
+
+
+def empty_buffer(
+    config: TrainConfig, policy: Policy, elsewhere: WeightSync | None = None
+) -> ExperienceBuffer:
+    """A server elsewhere may not say which version it answers with."""
+    versions = config.max_staleness * config.updates_per_batch
+    return ExperienceBuffer(
+        max_staleness=versions if elsewhere is None else None,
+        seed=config.seed,
+        model=getattr(elsewhere, "name", policy.name),
+    )
+
+
+def open_trainer(policy: Policy, config: TrainConfig, kept: Path | None = None) -> RLTrainer:
+    """kept: the folder where the policy that RL began with is kept, or is to be."""
+    return RLTrainer(
+        policy,
+        config.learning_rate,
+        algorithm=config.algorithm,
+        settings=config.settings,
+        updates_per_batch=config.updates_per_batch,
+        token_budget=config.token_budget,
+        gradient_clip=config.gradient_clip or None,
+        weight_decay=config.weight_decay,
+        rate=lambda step: share_of_rate(
+            step, config.schedule, warm_up=config.warm_up_steps, steps=config.steps
+        ),
+        reference=_reference(policy, config, kept),
+        precision=config.precision,
+    )
+
+
+def _reference(policy: Policy, config: TrainConfig, kept: Path | None) -> Policy | None:
+    """The one that is named; else the policy as it was when RL began."""
+    if not config.settings.get("kl"):
+        return None
+    from aworld.policies.opening import open_policy
+
+    if config.reference is not None:
+        return open_policy(config.reference)
+    if kept is not None:
+        if (kept / "config.json").exists():
+            return open_policy(kept)
+        policy.save(kept)
+    return policy.frozen_copy()
