@@ -6,11 +6,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 READY := $(VENV)/.ready
 READY_TO_TEST := $(VENV)/.ready-to-test
 
-.PHONY: help setup demo test check bench format clean
+.PHONY: help setup demo test nightly check bench format clean
 
 help:
 	@echo "make demo    20 questions to agents with a calculator: no key, no server"
 	@echo "make test    all tests: on processes, on Ray and on Spark"
+	@echo "make nightly what takes long: training with other seeds, and on Ray"
 	@echo "make check   ruff, pyright, import-linter"
 	@echo "make bench   how fast the engines are, side by side with Python's own pools"
 	@echo "make format  let ruff format the code"
@@ -40,6 +41,9 @@ demo: $(READY)
 
 test: $(READY_TO_TEST)
 	$(BIN)/python -m pytest
+
+nightly: $(READY_TO_TEST)
+	$(BIN)/python -m pytest -m nightly
 
 check: $(READY_TO_TEST)
 	$(BIN)/ruff check .

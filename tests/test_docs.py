@@ -51,13 +51,22 @@ def test_no_page_has_a_gap():
 
 
 def test_there_is_code_to_run():
-    assert len(CODE) >= 3
+    assert len(CODE) >= 4
 
 
 def test_every_file_that_the_docs_link_to_exists():
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_every_heading_that_the_docs_link_to_exists():
+    for page in PAGES:
+        for link, place in re.findall(r"\]\(([\w./]*)#([^)]*)\)", page.read_text()):
+            text = (page.parent / link).read_text() if link else page.read_text()
+            headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            known = {re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings}
+            assert place in known, f"{page.name} links to {link}#{place}"
 
 
 def test_every_setting_is_in_the_readme_and_in_the_docstring():
@@ -69,6 +78,127 @@ def test_every_setting_is_in_the_readme_and_in_the_docstring():
     for field in fields(RunConfig):
         assert f"| `{field.name}` |" in readme
         assert f"\n    {field.name} " in (RunConfig.__doc__ or "")
+
+
+TRAINING = (ROOT / "docs/training.md").read_text()
+
+
+def test_every_setting_of_training_is_on_its_page_with_its_default():
+    from dataclasses import MISSING, fields
+
+    from aworld.train import TrainConfig, WarmUp
+
+    for kind in (TrainConfig, WarmUp):
+        table = TRAINING.split(f"| `{kind.__name__}` | default |")[1].split("\n\n")[0]
+        rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE))
+        assert rows.keys() == {field.name for field in fields(kind)}
+        for field in fields(kind):
+            if field.default is not MISSING and field.name != "run_dir":
+                shown = rows[field.name].strip("`")
+                said = None if shown == "none" else eval(shown)
+                assert said == field.default, field.name
+
+
+def test_every_algorithm_and_what_it_can_be_told_is_on_the_page():
+    from dataclasses import fields
+
+    from aworld.train import ALGORITHMS
+
+    page = TRAINING.split("## Algorithms")[1].split("## Warm-up")[0]
+    for name, recipe in ALGORITHMS.items():
+        assert f"| `{name}` |" in page
+        for field in fields(recipe.settings):
+            assert f"`{field.name}`" in page, field.name
+
+
+def test_every_figure_that_a_training_writes_is_on_the_page(tmp_path):
+    from aworld import Agent, RunConfig, Task
+    from aworld.policies import ByteConfig, BytePolicy
+    from aworld.train import TrainConfig, WarmUp, train
+
+    page = TRAINING.split("| figure | meaning |")[1].split("\n\n")[0]
+    named = {name for row in page.splitlines() for name in re.findall(r"`([\w@]+)`", row[:120])}
+    told = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    config = TrainConfig(
+        run_dir=tmp_path,
+        algorithm="ppo",
+        settings={"kl": 0.1},
+        steps=1,
+        tasks_per_step=1,
+        samples=2,
+        reply_tokens=2,
+        warm_up=WarmUp(steps=1),
+        engine=RunConfig(worker_num=0),
+    )
+    tasks = [Task("a", id="a")]
+    result = train(
+        Agent("any"),
+        tasks,
+        lambda task, trajectory: 1.0,
+        config,
+        policy=BytePolicy(ByteConfig(width=16, layers=1, inner=16, context_tokens=64)),
+        held_out=tasks,
+        demonstrations=[{"messages": told}],
+    )
+    written = {name for line in result.history for name in line}
+    assert {"value_loss", "kl", "start_pass@1", "effective_sample_size"} <= written
+    assert written <= named
+
+
+def test_the_file_of_aworld_train_on_the_page_can_be_trained_with(tmp_path, monkeypatch):
+    from aworld.cli.train_file import read_train_file
+    from aworld.cli.train_job import prepared
+
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (lesson,) = re.findall(r"```toml\n(# lesson.toml.*?)```", TRAINING, re.DOTALL)
+    (school,) = re.findall(r"```python\n(# school.py.*?)```", TRAINING, re.DOTALL)
+    (task,) = re.findall(r"```json\n(.*?)```", TRAINING, re.DOTALL)
+    (tmp_path / "lesson.toml").write_text(lesson)
+    (tmp_path / "school.py").write_text(school)
+    (tmp_path / "tasks.jsonl").write_text(task)
+    (tmp_path / "held_out.jsonl").write_text(task)
+    (tmp_path / "shown.jsonl").write_text(
+        '{"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]}\n'
+    )
+    job = prepared(read_train_file(tmp_path / "lesson.toml"), resume=False)
+    policy = job.open_policy()
+    assert len(job.episodes(policy)) == 1
+    assert (job.tasks[0].input, job.tasks[0].ground_truth) == ("3+4", "7")
+    assert job.file.config.settings == {"clip_high": 0.28}
+    assert policy.context_tokens == 128
+
+
+def test_a_model_with_adapters_is_made_as_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tests/policies")
+    from tiny_hf import tiny_model
+
+    (code,) = re.findall(r"```py\n(from peft.*?)```", TRAINING, re.DOTALL)
+    for part in tiny_model():
+        part.save_pretrained(tmp_path)
+    made = {"folder": tmp_path}
+    exec(code, made)
+    trained = sum(weight.numel() for weight in made["policy"].parameters())
+    assert 0 < trained < sum(weight.numel() for weight in made["model"].parameters())
+
+
+def test_every_command_on_a_page_is_one_with_these_options():
+    from typer.main import get_command
+
+    from aworld.cli.main import app
+
+    known = get_command(app).commands
+    lines = [
+        line.split("#  ")[0].split("   #")[0]
+        for page in PAGES
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL)
+        for line in block.splitlines()
+        if line.startswith(("aworld ", "accelerate launch")) and "aworld " in line
+    ]
+    assert len(lines) > 8
+    for line in lines:
+        name, *words = line.split("aworld ")[1].split()
+        options = {option for one in known[name].params for option in one.opts}
+        assert {word for word in words if word.startswith("--")} <= options, line
 
 
 def test_every_room_in_the_picture_exists_and_every_room_is_in_the_picture():
@@ -89,7 +219,7 @@ EXAMPLES = {
     "02_agent_with_tools.py": r"(1[6-9]|20) of 20 right",
     "03_parallel_search.py": r"by_title, by_words,",
     "04_any_framework.py": r"task19 .* success",
-    "05_train_on_cpu.py": r"0% after imitation, (9[05]|100)% after",
+    "05_train_on_cpu.py": r"[0-4]?\d% after imitation, (95|100)% after",
 }
 
 
