@@ -15,6 +15,7 @@ from aworld.intake import MOST_REMEMBERED_AGENTS, Intake
 from aworld.reception import Batch
 from aworld.rewards.catalog import name_of
 from aworld.store.folder import config_as_data
+from aworld.store.lock import RunLock
 from aworld.store.reader import Run
 from aworld.store.records import task_fingerprint
 from aworld.store.writer import Finished, RunWriter
@@ -62,14 +63,17 @@ class Recorder:
         self.run_id: str = run.meta.get("run_id", "")
 
     @classmethod
-    def create(cls, conf: RunConfig, intake: Intake, command: Any = None) -> Recorder:
-        """For a new run. `command` is what the command line was asked for, if it was."""
+    def create(
+        cls, conf: RunConfig, intake: Intake, command: Any = None, *, lock: RunLock | None = None
+    ) -> Recorder:
+        """For a new run. `command` is what the command line was asked for, if it was; `lock` that
+        of the folder, if it is held already."""
         assert conf.run_dir is not None
         folder = Path(conf.run_dir)
         reward = None if intake.reward is None else name_of(intake.reward)
         config = {"run": config_as_data(conf)} | ({} if command is None else {"command": command})
         meta = {"samples": conf.samples, "reward": reward}
-        writer = RunWriter.create(folder, meta, config)
+        writer = RunWriter.create(folder, meta, config, lock=lock)
         try:
             return cls(writer, Run(folder))._recording(intake)
         except BaseException:
@@ -84,8 +88,9 @@ class Recorder:
         *,
         retry: Collection[str] = (),
         accept_changes: bool = False,
+        lock: RunLock | None = None,
     ) -> Recorder:
-        writer = RunWriter.open(folder)
+        writer = RunWriter.open(folder, lock=lock)
         try:
             recorder = cls(writer, Run(folder), retry=retry, accept_changes=accept_changes)
             return recorder._recording(intake)

@@ -156,14 +156,15 @@ async def _scored(
     trajectory = report.response(assignment.task_id).trajectory
     assert trajectory is not None
     left = None if timeout is None else max(timeout - report.seconds - TO_REPORT, 0.01)
+    begin = time.perf_counter()
     try:
         with in_task(task):
             scored = await score(reward, question, trajectory, timeout=left)
     except asyncio.CancelledError:  # the engine has waited long enough: without a score, then
         return None
     said = {"parts": scored.parts, "error": scored.error, "reason": scored.reason}
-    if any(said.values()):
-        report.metadata["scored"] = {name: plain(part) for name, part in said.items() if part}
+    told = {name: plain(part) for name, part in said.items() if part}
+    report.metadata["scored"] = {**told, "seconds": round(time.perf_counter() - begin, 6)}
     return scored.value
 
 

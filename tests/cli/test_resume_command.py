@@ -33,6 +33,43 @@ def test_a_run_that_was_killed_goes_on_from_the_shell(shell):
     assert all(begun[f"q{name[1:]}"] == 1 for name in done)  # what was recorded did not run again
 
 
+GAME = """
+class Game:
+    action_space = None
+
+    def reset(self, *, seed=None, options=None):
+        return f"seed {seed}", {}
+
+    def step(self, action):
+        return "over", 1.0, True, False, {}
+
+async def waits(messages):
+    import asyncio, pathlib
+    while "seed 1" in str(messages) and not pathlib.Path("sign").exists():
+        pathlib.Path("waits").touch()
+        await asyncio.sleep(0.01)
+    return "go"
+"""
+
+
+def test_a_run_in_an_environment_of_a_file_goes_on(shell):
+    (shell.folder / "games").mkdir()
+    (shell.folder / "games" / "game.py").write_text(GAME)
+    source = "env:games/game.py:Game?size=3"
+    options = ("--agent", "games/game.py:waits", "--reward", "environment_return")
+    process = shell.start("run", source, *options, "--workers", "1", "--out", "runs/a")
+    until(lambda: (shell.folder / "waits").exists())
+    until(lambda: len(recorded(shell)) == 2)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (shell.folder / "sign").touch()
+    told = shell.json("resume", "runs/a")
+    assert (told["done"], told["status"], told["reward"]) == (3, "complete", 1.0)
+    (shell.folder / "games" / "game.py").rename(shell.folder / "moved.py")
+    said = shell("resume", "runs/a", "--agent", "moved.py:waits", "--accept-changes").stderr
+    assert f"env:{shell.folder}/games/game.py:Game?size=3 is not there any more" in said
+
+
 def test_nothing_is_owed_by_a_complete_run(shell):
     shell("run", "tasks.jsonl", "--agent", "agents.py:echo", "--out", "runs/a")
     assert "nothing is owed: all 10 results are recorded" in shell("resume", "runs/a").stderr

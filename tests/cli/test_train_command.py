@@ -139,3 +139,52 @@ def test_a_training_that_cannot_go_on_ends_with_one_line_and_exit_code_1(shell):
     assert error.startswith("aworld: step 1: the reward is None for all 8 rollouts of this step")
     assert "the last checkpoint is runs/lesson/checkpoints/step-000000" in error
     assert advice.endswith("go on with: aworld train lesson.toml --resume")
+
+
+def test_resume_says_how_a_training_goes_on(trained, capsys, monkeypatch):
+    monkeypatch.chdir(trained[0].folder)
+    said = told_by(capsys, "resume", "runs/lesson", code=2)[1]
+    assert "runs/lesson is a training: go on with it by `aworld train CONFIG --resume`" in said
+    said = told_by(capsys, "run", "tasks.jsonl", "--out", "runs/lesson", code=2)[1]
+    assert "`aworld train CONFIG --resume`" in said
+
+
+def test_cancel_stops_a_training_and_says_how_it_goes_on(shell):
+    write_lesson(shell.folder, steps=6, engine={"worker_num": 1, "timeout": 60})
+    process = shell.start("train", "lesson.toml")
+    assert process.stderr is not None
+    read_until(process.stderr, "step 1/6")
+    (shell.folder / "hold").touch()
+    said = shell("cancel", "runs/lesson").stderr
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert f"process {process.pid} has ended; go on with: aworld train CONFIG --resume" in said
+
+
+GAMES = """
+class Game:
+    action_space = None
+
+    def reset(self, *, seed=None, options=None):
+        return f"{seed}", {}
+
+    def step(self, action):
+        return "over", float(len(action) % 2), True, False, {}
+"""
+
+
+def test_an_environment_can_be_trained_in(shell):
+    lessons = shell.folder / "lessons"
+    write_lesson(
+        lessons,
+        agent="school.py:ready",
+        tasks="env:games.py:Game?size=4",
+        held_out="env:games.py:Game?size=2&seed=9",
+        reward="environment_return",
+    )
+    (lessons / "games.py").write_text(GAMES)
+    told = shell.json("train", "lessons/lesson.toml", "-q")
+    assert (told["steps"], list(told["evaluations"])) == (2, ["0", "2"])
+    assert told["last"]["episodes"] == 8
+    episodes = shell.json("why", "runs/lesson", "task-1")["episodes"]
+    assert {one["reward"] for one in episodes} <= {0.0, 1.0, None}

@@ -79,7 +79,7 @@ def test_programs_get_every_verdict_as_it_was_noted(shell):
     wanted = verdicts(shell.folder / "runs/lesson")[0]
     found = shell.json("why", "lesson", wanted["task_id"])
     assert len(found["episodes"]) == 4
-    assert found["episodes"][0] == wanted | {"note": ""}
+    assert found["episodes"][0] == wanted
 
 
 def test_of_one_that_waits_or_came_too_late_it_says_that(folder, capsys):
@@ -95,11 +95,14 @@ def test_of_one_that_waits_or_came_too_late_it_says_that(folder, capsys):
 
 
 def test_a_step_whose_gradient_was_not_finite_is_told(folder, capsys):
+    from aworld.train.trainer import NOT_FINITE
+
     line = next(line for line in verdicts(folder) if line["trained"])
-    with (folder / "metrics.jsonl").open("a") as metrics:
-        metrics.write(json.dumps({"step": line["step"], "gradient_norm": float("nan")}) + "\n")
+    lost = {"trained": False, "reason": NOT_FINITE}
+    write(folder, [one | (lost if one == line else {}) for one in verdicts(folder)])
     told, _ = told_by(capsys, "why", "lesson", line["task_id"])
-    assert "a gradient of this step was not finite" in told
+    assert f"not trained: {NOT_FINITE}" in told
+    assert f"1 did not: {NOT_FINITE}" in told_by(capsys, "why", "lesson")[0]
 
 
 def test_what_the_model_or_the_data_say_cannot_steer_the_terminal(folder, capsys):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 
 import torch
 
-from aworld.models import clients
 from aworld.policies import ByteConfig, BytePolicy
 
 SMALL = {"width": 32, "layers": 2, "heads": 2, "key_heads": 1, "inner": 64}
@@ -68,17 +66,3 @@ def ask(server, body, path="/v1/chat/completions", *, method="POST", **headers):
 
 def chat(text="hello", **more):
     return {"model": "byte", "messages": [{"role": "user", "content": text}], **more}
-
-
-def run_model(work):
-    """Runs a coroutine that asks our models in a loop of its own, and closes their connections."""
-
-    async def closing():
-        try:
-            return await work
-        finally:
-            for of_server in clients._of_this_loop().values():
-                for shared in of_server:
-                    await shared.client.close()
-
-    return asyncio.run(closing())

@@ -7,7 +7,7 @@ import asyncio
 import openai
 import pytest
 import torch
-from speaking import chat, run_model, small_policy, taught
+from speaking import chat, small_policy, taught
 
 from aworld import Agent, RunConfig, Runners, Task, tool
 from aworld.core.context import TaskContext, in_task
@@ -115,7 +115,7 @@ def test_our_model_records_ids_log_probabilities_and_version(server, policy):
     with policy.updating():
         pass
     model = model_of(server, max_tokens=9, temperature=0.7)
-    reply, record = run_model(model.ask(ModelRequest(MESSAGES)))
+    reply, record = asyncio.run(model.ask(ModelRequest(MESSAGES)))
     assert reply.prompt_ids == policy.encode_chat(MESSAGES)
     assert len(reply.completion_ids) == len(reply.logprobs) == reply.completion_tokens == 9
     assert reply.policy_version == record["policy_version"] == "1"
@@ -139,7 +139,7 @@ def test_weights_that_move_during_a_reply_are_recorded_token_for_token():
         return await asking, before
 
     with PolicyServer(policy) as server:
-        (_, record), before = run_model(asked(server))
+        (_, record), before = asyncio.run(asked(server))
     assert record["policy_version"] == "0"  # of the oldest
     assert record["policy_versions"] == [0] * before + [1] * (900 - before)
 
@@ -157,7 +157,7 @@ def test_our_model_reads_a_stream_just_the_same(server):
             )
         return whole, streamed, "".join(heard)
 
-    whole, streamed, heard = run_model(both())
+    whole, streamed, heard = asyncio.run(both())
     assert heard == streamed.text == whole.text
     for part in ("prompt_ids", "completion_ids", "logprobs", "policy_version", "finish_reason"):
         assert getattr(streamed, part) == getattr(whole, part) is not None
@@ -216,9 +216,9 @@ def test_two_hundred_at_once_are_all_answered_as_they_would_be_alone(policy):
         return [reply for reply, _ in replies]
 
     with PolicyServer(policy, max_batch=64) as server:
-        together = run_model(everybody(server, range(200)))
+        together = asyncio.run(everybody(server, range(200)))
         some = range(0, 200, 40)
-        alone = [run_model(everybody(server, [number]))[0] for number in some]
+        alone = [asyncio.run(everybody(server, [number]))[0] for number in some]
     assert [len(reply.completion_ids) for reply in together] == [12] * 200
     for number, reply in zip(some, alone, strict=True):
         assert together[number].completion_ids == reply.completion_ids

@@ -42,6 +42,35 @@ class Answering:
         return [ActionModel(policy_info=reply.text, agent_name=self.name)]
 
 
+class Deciding(Answering):
+    """The same, in a conversation that goes on."""
+
+    async def async_policy(self, observation: Any, info: Any = None, **_: Any) -> Any:
+        from aworld import ActionModel
+        from aworld.core.context import current_task
+        from aworld.models.base import ModelRequest
+
+        reply, record = await self.model.ask(ModelRequest(list(observation.content)))
+        current_task().record({"action": reply.message, "model_call": record})
+        return [ActionModel(policy_info=reply.text, agent_name=self.name)]
+
+
+class LowGame:
+    """Two turns, each rewarded with the share of what was said that is below 64."""
+
+    action_space = None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.turns = 0
+        return f"{seed}", {}
+
+    def step(self, action: str) -> Any:
+        self.turns += 1
+        said = action.encode()
+        low = sum(byte < 64 for byte in said) / max(len(said), 1)
+        return "on", low, self.turns == 2, False, {}
+
+
 def low_bytes(task: Task, trajectory: Any) -> float:
     """The share of its tokens that are below 64: about a quarter by chance."""
     ids = trajectory.steps[0]["model_call"]["completion_ids"]

@@ -14,8 +14,9 @@ import torch
 from schooling import Answering, Told, low_bytes, school, tasks, tiny_policy
 
 from aworld import open_run
-from aworld.errors import ConfigError
+from aworld.errors import ConfigError, StoreError
 from aworld.policies import open_policy
+from aworld.store.lock import RunLock
 from aworld.train import train
 from aworld.train.checkpoints import checkpoints
 from aworld.train.journal import read_journal
@@ -62,8 +63,8 @@ def same_curve(found, wanted):
         assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-5)
 
 
-class StopError(Exception):
-    pass
+class StopError(BaseException):
+    """As Ctrl-C: what a tracker raises otherwise does not stop a training."""
 
 
 @pytest.mark.parametrize("stopped_after", [2, 3])
@@ -160,9 +161,6 @@ def test_a_checkpoint_is_whole_or_not_there_and_the_last_ones_are_kept(tmp_path)
     result, weights = go(tmp_path, keep_checkpoints=2)
     assert [path.name for path in checkpoints(tmp_path)] == ["step-000004", "step-000006"]
     assert result.checkpoint == checkpoints(tmp_path)[-1]
-    unfinished = tmp_path / "checkpoints" / "step-000008.123"
-    unfinished.mkdir()
-    assert checkpoints(tmp_path)[-1] == result.checkpoint
     saved = open_policy(result.checkpoint / "policy")
     ours = torch.cat([one.detach().flatten() for one in saved.parameters()])
     assert torch.equal(ours, weights)
@@ -182,3 +180,38 @@ def test_other_groups_than_before_are_refused(tmp_path):
     go(tmp_path, steps=2)
     with pytest.raises(ConfigError, match="samples=4, not 2"):
         go(tmp_path, resume=True, samples=2)
+
+
+def test_a_second_trainer_is_refused_and_touches_nothing_of_the_first(tmp_path):
+    refused = []
+
+    def another(step, figures):
+        before = {path: path.read_bytes() for path in tmp_path.glob("*.json*")}
+        for resume in (True, False):
+            with pytest.raises(StoreError, match=f"in use by process {os.getpid()}: wait") as error:
+                go(tmp_path, resume=resume, steps=9)
+            refused.append(error)
+        assert {path: path.read_bytes() for path in tmp_path.glob("*.json*")} == before
+
+    go(tmp_path, Told(another), steps=2)
+    assert len(refused) == 4
+    assert [step for step, *_ in losses(tmp_path)] == [1, 2]  # it lost no line
+    assert len(list(read_journal(tmp_path / "verdicts.jsonl"))) == 2 * 4 * 4
+
+
+def test_of_two_trainers_in_a_new_folder_one_is_refused_before_it_writes(tmp_path):
+    lock = RunLock(tmp_path)
+    with pytest.raises(StoreError, match="in use by process"):
+        go(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.lock"]
+    lock.release()
+    assert go(tmp_path, steps=1)[0].steps == 1
+
+
+def test_what_a_trainer_left_that_was_killed_while_it_saved_is_gone_with_the_next_save(tmp_path):
+    go(tmp_path, steps=2)
+    (tmp_path / "checkpoints/unfinished/policy").mkdir(parents=True)  # so far it had come
+    assert checkpoints(tmp_path)[-1].name == "step-000002"
+    go(tmp_path, steps=4, resume=True)
+    found = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert found == ["step-000002", "step-000004"]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from pathlib import Path
 
 import pytest
-from schooling import Answering, Told, low_bytes, school, tasks, tiny_policy
+from schooling import Answering, Deciding, LowGame, Told, low_bytes, school, tasks, tiny_policy
 
 from aworld import Agent, RunConfig, Task, open_run
+from aworld.agents.playing import Player
 from aworld.errors import ConfigError, TrainingError
 from aworld.serve import PolicyServer, WeightSync
+from aworld.serve.generator import Generator
+from aworld.serve.server import _Server
 from aworld.train import WarmUp, train
 from aworld.train.checkpoints import checkpoints
 from aworld.train.journal import read_journal
@@ -154,6 +159,93 @@ def test_groups_that_teach_nothing_are_replaced_where_that_is_asked_for(tmp_path
     assert any("same" in line["reason"] for line in verdicts)
 
 
+# -- environments ---------------------------------------------------------------------------------
+
+
+def play(folder, agent, played, **settings):
+    own = ("held_out", "trackers", "resume")
+    given = {name: settings.pop(name) for name in own if name in settings}
+    policy = tiny_policy()
+    conf = school(folder, **settings)
+    return train(agent, played, "environment_return", conf, policy=policy, **given)
+
+
+@pytest.mark.parametrize("form", ["named", "tasks", "player"])
+def test_an_agent_is_trained_in_an_environment(tmp_path, form):
+    def idle(question):
+        raise AssertionError("the one that is trained plays")
+
+    agent, played = Deciding, "env:schooling:LowGame?size=6"
+    if form == "tasks":
+        played = [Task({"seed": n}, Player(idle, LowGame)) for n in range(6)]
+    elif form == "player":
+        agent = lambda model: Player(Deciding(model), LowGame)  # noqa: E731
+        played = [Task({"seed": n}) for n in range(6)]
+    told = Told()
+    result = play(tmp_path, agent, played, steps=2, held_out=played, trackers=[told])
+    assert set(result.evaluations) == {0, 2}
+    assert told.of("success") == [1.0, 1.0]
+    assert all(0 < reward < 2 for reward in told.of("reward"))
+    assert sum(told.of("trained")) > 16
+    with open_run(tmp_path) as run:
+        steps = next(run.rollouts(limit=1)).trajectory.steps
+        assert next(run.tasks())[1].id.startswith("task-")
+    assert [step["environment"]["terminated"] for step in steps] == [False, True]
+    assert all(step["reward"] is not None for step in steps)
+
+
+def test_a_training_in_an_environment_resumes_there(tmp_path):
+    def stop(step, figures):
+        raise KeyboardInterrupt
+
+    source = "env:schooling:LowGame?size=6"
+    with pytest.raises(KeyboardInterrupt):
+        play(tmp_path, Deciding, source, steps=3, max_staleness=1, trackers=[Told(stop)])
+    result = play(tmp_path, Deciding, source, steps=3, max_staleness=1, resume=True)
+    assert result.steps == 3
+    with open_run(tmp_path) as run:
+        assert set(run.counts()) == {"success"}
+        played = {
+            step["environment"]["terminated"] for r in run.rollouts() for step in r.trajectory.steps
+        }
+    assert played == {False, True}
+
+
+# -- trackers -------------------------------------------------------------------------------------
+
+
+class Broken:
+    """A tracker that has lost its server."""
+
+    def log(self, step, figures):
+        raise ConnectionError("no route to the tracker")
+
+    def close(self):
+        raise ConnectionError("nor at the end")
+
+
+def test_a_tracker_that_fails_is_told_once_and_training_goes_on(tmp_path, caplog):
+    told = Told()
+    with caplog.at_level(logging.WARNING, "aworld"):
+        result = go(tmp_path, steps=2, trackers=[Broken(), told])
+    assert len(told.of("loss")) == 2  # others hear of it all the same
+    assert [line["step"] for line in result.history] == [1, 2]
+    said = [record.getMessage() for record in caplog.records if "tracker" in record.getMessage()]
+    assert len(said) == 1
+    assert "the tracker Broken could not be told of step 1" in said[0]
+    assert "no route to the tracker: training goes on" in said[0]
+
+
+def test_the_figures_are_on_disk_before_any_tracker_hears_of_them(tmp_path):
+    def look(step, figures):
+        assert list(read_journal(tmp_path / "metrics.jsonl"))[-1]["step"] == step
+        raise KeyboardInterrupt  # Ctrl-C, wherever it comes from, stops a training
+
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, steps=2, trackers=[Told(look)])
+    assert [line["step"] for line in read_journal(tmp_path / "metrics.jsonl")] == [1]
+
+
 # -- bad days --------------------------------------------------------------------------------------
 
 
@@ -230,6 +322,56 @@ def test_a_server_that_dies_ends_it_with_the_last_checkpoint_intact(tmp_path):
     assert [step for step, _ in told.lines] == [3, 4]
     with open_run(tmp_path / "run") as run:  # what the server's death had failed was run again
         assert run.counts() == {"success": 4 * 4 * 4}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize(
+    ("part", "method", "said"),
+    [
+        (Generator, "_turn", "the thread that decodes has died"),
+        (_Server, "on_tick", "the thread that answers has died: .*no more"),
+    ],
+)
+def test_a_thread_of_the_server_that_dies_ends_it_within_seconds(
+    tmp_path, monkeypatch, part, method, said, workers
+):
+    died_at: list[float] = []
+    real = getattr(part, method)
+
+    def dying(self, *arguments):
+        if died_at:
+            raise RuntimeError("no more")
+        return real(self, *arguments)
+
+    def die(step, figures):
+        if step == 1:
+            died_at.append(time.monotonic())
+
+    monkeypatch.setattr(part, method, dying)
+    engine = RunConfig(worker_num=workers, timeout=60)
+    broken = rf"step \d+: the policy server has broken down: {said}"
+    with pytest.raises(TrainingError, match=broken) as error:
+        go(tmp_path, steps=50, checkpoint_every=1, engine=engine, trackers=[Told(die)])
+    assert time.monotonic() - died_at[0] < 10
+    last = checkpoints(tmp_path)[-1]
+    assert str(last) in str(error.value)
+    monkeypatch.undo()
+    steps = int(last.name.partition("-")[2]) + 1
+    assert go(tmp_path, steps=steps, resume=True).steps == steps
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_evaluation_that_nobody_answers_is_not_taken_for_one(tmp_path, monkeypatch):
+    def dying(self):
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr(Generator, "_turn", dying)
+    began = time.monotonic()
+    with pytest.raises(TrainingError, match="the policy server has broken down"):
+        go(tmp_path, steps=1, held_out=tasks()[:2])
+    assert time.monotonic() - began < 40
+    assert list(read_journal(tmp_path / "metrics.jsonl")) == []
 
 
 def test_a_folder_that_holds_a_training_is_not_written_over(tmp_path):

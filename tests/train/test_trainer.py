@@ -181,6 +181,8 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_said_and_ends_it_when_it_s
     with caplog.at_level(logging.WARNING, "aworld"):
         report = trainer.learn(episodes)
     assert "not finite" in report.skipped
+    assert report.selection.counts == {report.skipped: len(episodes)}  # so the verdicts say
+    assert report.figures["trained"] == 0
     assert "not finite" in caplog.text
     same = [
         torch.equal(a.nan_to_num(), b.nan_to_num())
@@ -189,6 +191,21 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_said_and_ends_it_when_it_s
     assert all(same)
     with pytest.raises(TrainingError, match="in a row"):
         [trainer.train_step(episodes) for _ in range(10)]
+
+
+def test_of_a_step_that_was_broken_off_the_verdicts_tell_what_had_trained_until_then(monkeypatch):
+    policy = tiny_policy()
+    trainer = RLTrainer(policy, 1e-3, algorithm="grpo", updates_per_batch=2)
+    episodes = sampled_episodes(policy, REWARDS)
+    norms = iter([1.0, math.inf])
+    monkeypatch.setattr(trainer.updates.descent, "norm", lambda: next(norms))
+    report = trainer.learn(episodes)
+    assert (trainer.steps, policy.version) == (1, 1)  # the first half has moved the weights
+    first, second = report.selection.verdicts[:4], report.selection.verdicts[4:]
+    assert all(one.trained for one in first)
+    assert {one.reason for one in second} == {report.skipped}
+    assert {(one.trained, one.weight, one.advantage) for one in second} == {(False, 0.0, None)}
+    assert report.figures["trained"] == 4
 
 
 def _with_token(row, id):

@@ -141,7 +141,7 @@ class Player:
             return [{"role": "assistant", "content": printable(text)}]
         said: Messages = []
         for step in own:
-            seen = step["observation"]
+            seen = step.get("observation")
             said += [step["action"], *(seen if isinstance(seen, list) else [seen] if seen else [])]
         return said
 

@@ -27,7 +27,8 @@ def cancel(
     json: options.AsJson = False,
 ) -> int:
     """End a run that goes on somewhere on this machine. It can be resumed."""
-    from aworld.cli.output import as_word, print_json, say
+    from aworld.cli.job import is_training, to_go_on
+    from aworld.cli.output import print_json, say
     from aworld.cli.overview import found_run
 
     with found_run(run) as opened:
@@ -39,19 +40,25 @@ def cancel(
         if host != socket.gethostname() or not isinstance(pid, int):
             say(f"process {pid} on {host} runs {opened.folder}: cancel it there")
             return 1
-        ended = _ask(pid, opened, now=now)
+        training = is_training(opened.folder)
+        ended = _ask(pid, opened, now=now, once=training)
         if json:
             print_json({"folder": str(opened.folder), "pid": pid, "ended": ended})
         elif ended:
-            say(f"process {pid} has ended; go on with: aworld resume {as_word(opened.folder)}")
+            say(f"process {pid} has ended; go on with: {to_go_on(opened.folder)}")
+        elif training:
+            say(f"process {pid} was asked to stop, and is still at it")
         else:
             say(f"process {pid} finishes what runs, and begins nothing more")
     return 0
 
 
-def _ask(pid: int, run: Run, *, now: bool) -> bool:
-    """Whether it has ended by the time that this returns."""
+def _ask(pid: int, run: Run, *, now: bool, once: bool) -> bool:
+    """Whether it has ended by the time that this returns. A training is asked once: it then breaks
+    off its step, and begins no other."""
     os.kill(pid, signal.SIGINT)
+    if once:
+        return _ends_within(PATIENCE, run)
     if _ends_within(PAUSE, run):
         return True
     if not now:

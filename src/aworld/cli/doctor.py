@@ -62,6 +62,7 @@ def _print(found: list[Check]) -> None:
 
 
 def _examine(name: str, *, mend: bool, as_json: bool) -> int:
+    from aworld.cli.job import to_go_on
     from aworld.cli.output import as_word, console, print_json
     from aworld.cli.overview import run_folder
     from aworld.core.shown import harmless
@@ -80,9 +81,7 @@ def _examine(name: str, *, mend: bool, as_json: bool) -> int:
         screen.print(harmless(f"damaged: {task or 'unknown task'}: {record.reason}"))
     screen.print(f"{sound} results are sound, {len(damage)} records are damaged: {folder}")
     if damage and mend:
-        screen.print(
-            f"repaired: the damaged ones are owed; go on with: aworld resume {as_word(folder)}"
-        )
+        screen.print(f"repaired: the damaged ones are owed; go on with: {to_go_on(folder)}")
     elif damage:
         screen.print(f"make it sound with: aworld doctor {as_word(folder)} --repair")
     return int(bool(damage) and not mend)

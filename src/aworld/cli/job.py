@@ -142,8 +142,8 @@ def check_free(folder: Path) -> None:
 
     if (folder / FILE).exists():
         raise StoreError(
-            f"{folder} holds a run already: go on with it by `aworld resume {as_word(folder)}`, or "
-            "choose another folder with --out"
+            f"{folder} holds a run already: go on with it by `{to_go_on(folder)}`, or choose "
+            "another folder with --out"
         )
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file: choose a new folder with --out")
@@ -154,6 +154,18 @@ def check_free(folder: Path) -> None:
         raise StoreError(
             f"{folder} is not empty (it holds {min(others)!r}): choose a new folder with --out"
         )
+
+
+def is_training(folder: Path) -> bool:
+    from aworld.train.folders import CONFIG
+
+    return (folder / CONFIG).is_file()
+
+
+def to_go_on(folder: Path) -> str:
+    """The command for it."""
+    training = is_training(folder)
+    return "aworld train CONFIG --resume" if training else f"aworld resume {as_word(folder)}"
 
 
 def discard(folder: Path) -> bool:

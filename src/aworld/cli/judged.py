@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aworld.cli.output import as_word
 from aworld.errors import ConfigError, StoreError
 from aworld.train.choosing import original
-from aworld.train.journal import METRICS, VERDICTS, read_journal
+from aworld.train.journal import VERDICTS, read_journal
 from aworld.train.verdicts import Verdict
 
 if TYPE_CHECKING:
     from aworld.store.reader import Run
 
 EVALUATIONS = "evaluations"
-SKIPPED = "but a gradient of this step was not finite: from there on it was skipped"
 KEYS = {one.name for one in fields(Verdict)}
 
 Place = tuple[str, int]  # the id that a task was run under, and the sample
@@ -33,17 +31,16 @@ class Judged(NamedTuple):
     step: int | None = None
     verdict: Verdict | None = None
     reason: str = ""
-    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         if self.verdict is not None:
-            return {**self.verdict.to_dict(), "step": self.step, "note": self.note}
+            return {**self.verdict.to_dict(), "step": self.step}
         known = {"task_id": self.id, "sample": self.sample}
         return {**known, "trained": False, "step": None, "reason": self.reason}
 
     def __str__(self) -> str:
         if self.verdict is not None:
-            return f"step {self.step}: {self.verdict}{f' ({self.note})' if self.note else ''}"
+            return f"step {self.step}: {self.verdict}"
         return f"{self.id} #{self.sample}: no verdict: {self.reason}"
 
 
@@ -115,12 +112,10 @@ def episodes_of(run: Run, ids: dict[str, int], sample: int | None) -> list[Judge
     """ids: those that are asked for, with their positions in the run."""
     wanted = range(run.samples) if sample is None else (sample,)
     verdicts: dict[Place, list[Judged]] = {}
-    skipped = _skipped(run.folder)
     for step, verdict in lines(run.folder):
         if verdict.group_id in ids:
             place = verdict.group_id, verdict.sample
-            note = SKIPPED if verdict.trained and step in skipped else ""
-            verdicts.setdefault(place, []).append(Judged(*place, step, verdict, note=note))
+            verdicts.setdefault(place, []).append(Judged(*place, step, verdict))
     done = _done(run, ids)
     found: list[Judged] = []
     for name, position in sorted(ids.items(), key=lambda pair: pair[1]):
@@ -140,16 +135,6 @@ def _why_none(run: Run, recorded: bool) -> str:
     if alive:
         return "it is recorded, and waits for its group and for its step"
     return "it is recorded, but the training ended before its step (`aworld train CONFIG --resume`)"
-
-
-def _skipped(folder: Path) -> set[int]:
-    """Steps that were broken off."""
-    path = folder / METRICS
-    try:
-        lines = list(read_journal(path)) if path.exists() else []
-        return {one["step"] for one in lines if not isfinite(one.get("gradient_norm", 0.0))}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StoreError(f"{path} is damaged: {error!r:.200}") from None
 
 
 def _done(run: Run, ids: dict[str, int]) -> set[int]:

@@ -54,7 +54,7 @@ def resume(
     from aworld.store.folder import CONFIG
 
     folder = run_folder(run)
-    _refuse_imported(folder)
+    _check_resumable(folder)
     asked = given(
         agent=agent,
         reward=reward,
@@ -80,10 +80,13 @@ def resume(
     return driving.told(ending, as_json=json)
 
 
-def _refuse_imported(folder: Path) -> None:
+def _check_resumable(folder: Path) -> None:
+    from aworld.cli.job import is_training, to_go_on
     from aworld.errors import ConfigError
     from aworld.store.folder import read_config
 
+    if is_training(folder):
+        raise ConfigError(f"{folder} is a training: go on with it by `{to_go_on(folder)}`")
     source = read_config(folder).get("import")
     if source is not None:
         raise ConfigError(f"there is nothing to resume in {folder}: it was imported, not run")
@@ -127,7 +130,8 @@ def _tasks(command: dict[str, Any], agent: Any) -> Iterable[Task] | None:
     source = command.get("tasks")
     if not source or source == "-":
         return None
-    if Path(source).is_absolute() and not specs.is_there(source):
+    path = Path(source.removeprefix(specs.ENVIRONMENT))
+    if path.is_absolute() and not specs.is_there(source):
         say(f"{source} is not there any more: the tasks are those that were recorded")
         return None
     return specs.tasks_of(command, agent)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 WEIGHT = re.compile(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\*(.+)", re.DOTALL)
+ENVIRONMENT = "env:"
 NEXT_OPTION = re.compile(r",(?=\s*\w+\s*=)")
 
 
@@ -35,10 +36,10 @@ def agent_of(spec: str) -> Any:
     from aworld.agents.calling import why_no_agent
     from aworld.core.plugins import load_object
 
-    found = _loaded(spec, lambda: load_object(spec))
+    found = loaded(spec, lambda: load_object(spec))
     if isinstance(found, type):
-        _check_call(found, (), f"--agent {spec} is a class that needs arguments: give an object")
-        found = _loaded(spec, found)
+        check_call(found, (), f"--agent {spec} is a class that needs arguments: give an object")
+        found = loaded(spec, found)
     problem = why_no_agent(found)
     if problem:
         raise ConfigError(f"--agent {spec} {problem}")
@@ -73,7 +74,7 @@ def tasks_of(command: Mapping[str, Any], agent: Any) -> Iterable[Task]:
     if not source:
         raise ConfigError("which tasks? give a file, a folder, '-' or module:function")
     columns = {field: column or None for field, column in command.get("fields", {}).items()}
-    return _loaded(
+    return loaded(
         source,
         lambda: load_tasks(
             source,
@@ -87,7 +88,8 @@ def tasks_of(command: Mapping[str, Any], agent: Any) -> Iterable[Task]:
 
 def is_there(source: str) -> bool:
     """Whether a source that is a path, perhaps with a split or a name after it, still exists."""
-    places = (source, source.rpartition("#")[0], f"{source.partition('.py:')[0]}.py")
+    file = source.removeprefix(ENVIRONMENT).partition(".py:")[0]
+    places = (source, source.rpartition("#")[0], f"{file}.py")
     return any(place and Path(place).exists() for place in places)
 
 
@@ -103,7 +105,7 @@ def with_whole_paths(command: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if value not in ([], {})}
 
 
-def _loaded(spec: str, load: Callable[[], Found]) -> Found:
+def loaded(spec: str, load: Callable[[], Found]) -> Found:
     """What the user's own code raises is bad input, too."""
     try:
         return load()
@@ -115,7 +117,7 @@ def _loaded(spec: str, load: Callable[[], Found]) -> Found:
         raise ConfigError(f"{spec!r} cannot be loaded: {error!r}") from error
 
 
-def _check_call(function: Any, arguments: tuple[Any, ...], problem: str) -> None:
+def check_call(function: Any, arguments: tuple[Any, ...], problem: str) -> None:
     """Whether it can be called so, as far as can be told."""
     try:
         inspect.signature(function).bind(*arguments)
@@ -137,16 +139,16 @@ def _one_reward(spec: str) -> Any:
     path, options = split_query(spec)
     wrong = f"--reward {spec} must be a function of (task, trajectory)"
     if ".py:" not in path:
-        found = _loaded(spec, lambda: named(path, **options))
-        _check_call(found, (None, None), wrong)
+        found = loaded(spec, lambda: named(path, **options))
+        check_call(found, (None, None), wrong)
         return found if options else path
-    found = _loaded(spec, lambda: load_object(path))
+    found = loaded(spec, lambda: load_object(path))
     if options or isinstance(found, type):
         made: Any = found
-        found = _loaded(spec, lambda: made(**options))
+        found = loaded(spec, lambda: made(**options))
     if not callable(found):
         raise ConfigError(f"{spec!r} is no reward but a {type(found).__name__}: give a function")
-    _check_call(found, (None, None), wrong)
+    check_call(found, (None, None), wrong)
     return found
 
 
@@ -172,7 +174,8 @@ def _whole_source(source: str) -> str:
     for path, rest in ((source, ""), (place, f"{mark}{split}")):
         if path and path != "-" and Path(path).exists():
             return f"{Path(path).absolute()}{rest}"
-    return _whole_file(source)
+    kind = ENVIRONMENT if source.startswith(ENVIRONMENT) else ""
+    return f"{kind}{_whole_file(source.removeprefix(kind))}"
 
 
 def _whole_file(spec: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aworld.cli.job import RUNS, stem_of
-from aworld.cli.specs import WEIGHT
+from aworld.cli.specs import ENVIRONMENT, WEIGHT
 from aworld.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def read_train_file(path: Path, **options: Any) -> TrainFile:
 def beside(folder: Path, text: str) -> str:
     """Paths in the file are relative to it; what is no path stays as it is: `byte`, `rg:chain_sum`,
     `package.module:name`."""
-    kind = "env:" if text.startswith("env:") else ""
+    kind = ENVIRONMENT if text.startswith(ENVIRONMENT) else ""
     file, mark, name = text.removeprefix(kind).partition(".py:")
     if mark:
         return f"{kind}{folder / Path(file).expanduser()}.py:{name}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -87,16 +86,18 @@ def prepared(file: TrainFile, *, resume: bool) -> TrainJob:
 
 def steps_before(file: TrainFile, *, resume: bool) -> int:
     """How many the folder holds, if it is one to go on with."""
+    from aworld.store.lock import FILE as LOCK
     from aworld.store.reader import open_run
     from aworld.store.schema import FILE
     from aworld.train.checkpoints import checkpoints, read_state
-    from aworld.train.parts import CONFIG
+    from aworld.train.folders import CONFIG
 
     folder = file.run_dir
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file: choose a folder with --run-dir")
     saved, recorded = checkpoints(folder), (folder / FILE).exists()
-    others = [place.name for place in folder.iterdir()] if folder.exists() else []
+    others = {place.name for place in folder.iterdir()} if folder.exists() else set()
+    others -= {LOCK}  # of one that was broken off before it began
     if others and CONFIG not in others:
         what = "a run, no training" if recorded else f"other things ({min(others)!r})"
         raise StoreError(f"{folder} holds {what}: choose another folder with --run-dir")
@@ -123,13 +124,11 @@ def _agent(file: TrainFile) -> Any:
     if file.get("agent") is None:
         return default_agent()
     spec = file.place(file.get("agent"))
-    agent = specs._loaded(spec, lambda: load_object(spec))
+    agent = specs.loaded(spec, lambda: load_object(spec))
     try:
         if isinstance(agent, type) or callable(agent):
-            specs._check_call(
-                agent, (None,), f"{spec} is called with the model, and gives an agent"
-            )
-        specs._loaded(spec, lambda: _playing(agent))
+            specs.check_call(agent, (None,), f"{spec} is called with the model, and gives an agent")
+        specs.loaded(spec, lambda: _playing(agent))
     except ConfigError as error:
         raise ConfigError(f"agent = {file.get('agent')!r}: {error}") from None
     return agent
@@ -142,26 +141,18 @@ def _playing(agent: Any) -> Any:
 
 
 def _tasks(file: TrainFile, source: str) -> list[Task]:
+    from aworld.agents.playing import Player
+    from aworld.train.parts import listed_tasks
+
     place = file.place(source)
-    tasks = specs.tasks_of({"tasks": place, "fields": file.table("fields")}, None)
-    found = specs._loaded(place, lambda: list(tasks))  # a generator may raise as it is read
-    if not found:
-        raise ConfigError(f"{place} holds no tasks")
+    fields = {field: column or None for field, column in file.table("fields").items()}
+    found = specs.loaded(place, lambda: listed_tasks(place, fields or None))
     for task in found:
-        if task.agent is not None:
+        if task.agent is not None and not isinstance(task.agent, Player):
             raise ConfigError(
                 f"{place}: task {task.id!r:.80} has an agent of its own: leave it out"
             )
-    return [_named(task, number) for number, task in enumerate(found, start=1)]
-
-
-def _named(task: Task, number: int) -> Task:
-    """By its place, where it has no id: it must be the same one when the training is resumed."""
-    if task.has_given_id:
-        return task
-    task = copy.copy(task)
-    task.id, task.has_given_id = f"task-{number}", True
-    return task
+    return found
 
 
 def _check_ids(tasks: Sequence[Task]) -> None:

@@ -16,7 +16,7 @@ DTYPES = ("bfloat16", "float16", "float32")
 
 
 def opened(file: TrainFile) -> Policy:
-    from aworld.serve.command import open_model
+    from aworld.policies import open_policy
 
     model, options = file.place(file.get("model")), file.table("model_options")
     if model == "byte":
@@ -24,7 +24,7 @@ def opened(file: TrainFile) -> Policy:
     if "dtype" in options:
         options["dtype"] = _dtype(options["dtype"])
     try:
-        return open_model(model, **options)
+        return open_policy(model, **options)
     except ConfigError as error:
         raise ConfigError(f"{file.path}: {error}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from aworld.errors import ConfigError
 from aworld.policies.base import Policy
 
 BUILT_IN = ("byte", "smollm2")
+UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 def open_policy(model: str | os.PathLike[str], **options: Any) -> Policy:
@@ -19,6 +21,19 @@ def open_policy(model: str | os.PathLike[str], **options: Any) -> Policy:
     transformers knows. The options are those of the kind of policy that it is.
     """
     name = os.fspath(model)
+    try:
+        return _opened(name, options)
+    except ConfigError as error:  # transformers says things in many lines
+        raise ConfigError(" ".join(str(error).split())) from None
+    except TypeError as error:
+        unexpected = UNEXPECTED.search(str(error))
+        if unexpected is None or unexpected[1] not in options:
+            raise
+        named = "the byte model" if name == "byte" else f"the model {name!r}"
+        raise ConfigError(f"{named} has no {unexpected[1]}: leave it out") from None
+
+
+def _opened(name: str, options: dict[str, Any]) -> Policy:
     if name == "byte":
         from aworld.policies.byte_model import BytePolicy
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aworld.config import check_count
 from aworld.errors import ConfigError
 
-if TYPE_CHECKING:
-    from aworld.policies.base import Policy
-
 NEEDS = ("torch", "safetensors", "starlette", "uvicorn")
-UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 def serve_command(
@@ -36,6 +31,7 @@ def serve_command(
     """Says where it listens and with which key, then serves until `until` is set or Ctrl-C."""
     if any(find_spec(package) is None for package in NEEDS):
         raise ConfigError("serving a model needs: pip install 'aworld[serve]'")
+    from aworld.policies import open_policy
     from aworld.serve.server import PolicyServer
 
     options: dict[str, Any] = {
@@ -49,7 +45,7 @@ def serve_command(
 
         check_count("threads", threads, least=1)
         torch.set_num_threads(threads)
-    policy = open_model(model, **given)
+    policy = open_policy(model, **given)
     server = PolicyServer(
         policy, host=host, port=port, key=key, allowed_hosts=allowed_hosts, max_batch=max_batch
     )
@@ -62,20 +58,3 @@ def serve_command(
             (until or threading.Event()).wait()
         except KeyboardInterrupt:
             say("stopped")
-
-
-def open_model(model: str, **options: Any) -> Policy:
-    """As `open_policy` does. What this kind of model cannot be told is refused, and what is wrong
-    is said in one line."""
-    from aworld.policies import open_policy
-
-    try:
-        return open_policy(model, **options)
-    except ConfigError as error:
-        raise ConfigError(" ".join(str(error).split())) from None
-    except TypeError as error:
-        unexpected = UNEXPECTED.search(str(error))
-        if unexpected is None or unexpected[1] not in options:
-            raise
-        named = "the byte model" if model == "byte" else f"the model {model!r}"
-        raise ConfigError(f"{named} has no {unexpected[1]}: leave it out") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import threading
@@ -9,11 +10,14 @@ from collections.abc import Iterable
 
 import uvicorn
 
+from aworld.core.failure import first_line
 from aworld.errors import ConfigError
 from aworld.policies.base import Policy
 from aworld.serve.app import build_app
 from aworld.serve.generator import Generator
 from aworld.serve.guard import ANYWHERE, Guard, own_address, own_hosts
+
+log = logging.getLogger("aworld")
 
 STOP_SECONDS = 2
 
@@ -69,7 +73,7 @@ class PolicyServer:
             timeout_keep_alive=75,
             server_header=False,
         )
-        self._server = _Server(config)
+        self._server = _Server(config, self.generator)
         run = self._server.run
         self._thread = threading.Thread(
             target=run, args=([listening],), name="aworld-policy-server", daemon=True
@@ -95,21 +99,51 @@ class PolicyServer:
         self.stop()
 
     @property
+    def failure(self) -> str:
+        """Why it does not answer any more, although nobody has stopped it; empty if it does."""
+        if self._server is None or self._thread is None:
+            return ""
+        if not _lives(self.generator):
+            return "the thread that decodes has died; what it raised was printed"
+        if self._thread.is_alive() and not self._server.error:
+            return ""
+        return f"the thread that answers has died: {self._server.error or 'nobody knows why'}"
+
+    @property
     def url(self) -> str:
         host = own_address() if self.host in ANYWHERE else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers."""
+    """Says when it answers. Where it cannot go on, it closes its connections: whoever waits for an
+    answer learns that none will come."""
 
-    def __init__(self, config: uvicorn.Config):
+    def __init__(self, config: uvicorn.Config, generator: Generator):
         super().__init__(config)
         self.ready = threading.Event()
+        self.error = ""
+        self._generator = generator
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
+        try:
+            await super().startup(sockets)
+        finally:
+            self.ready.set()
+
+    async def main_loop(self) -> None:
+        try:
+            await super().main_loop()
+        except Exception as error:
+            log.exception("the policy server breaks off")
+            self.error = first_line(error)
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or not _lives(self._generator)
+
+
+def _lives(generator: Generator) -> bool:
+    return generator._thread.is_alive()
 
 
 def _listen(host: str, port: int) -> socket.socket:

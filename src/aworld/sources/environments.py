@@ -27,7 +27,8 @@ def environment_tasks(spec: str, agent: Any) -> list[Task]:
     function = load_object(name)
     episodes = _Episodes(options)
     check_arguments(function, options, name)
-    return episodes.tasks(name, function, options, agent)
+    # without its folder: the tasks are the same from wherever they are named
+    return episodes.tasks(name.rpartition("/")[2], function, options, agent)
 
 
 def gymnasium_tasks(spec: str, agent: Any) -> list[Task]:

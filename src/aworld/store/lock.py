@@ -44,7 +44,8 @@ class RunLock:
             os.close(self._handle)
             if not isinstance(error, BlockingIOError):
                 raise StoreError(f"{folder} cannot be locked: {error}") from None
-            raise StoreError(f"{folder} is in use by {_named(holder(folder))}") from None
+            who = _named(holder(folder))
+            raise StoreError(f"{folder} is in use by {who}: wait until it has ended") from None
         _held.add(self)
 
     def release(self) -> None:

@@ -62,12 +62,18 @@ class RunWriter:
 
     @classmethod
     def create(
-        cls, folder: Path, meta: dict[str, Any], config: Mapping[str, Any] | None = None
+        cls,
+        folder: Path,
+        meta: dict[str, Any],
+        config: Mapping[str, Any] | None = None,
+        *,
+        lock: RunLock | None = None,
     ) -> RunWriter:
-        """A new run. Where it cannot be made, nothing is left of it."""
+        """A new run. Where it cannot be made, nothing is left of it. lock: that of the folder, if
+        it is held already; the writer releases it."""
         with _clear_errors(folder, "start the run again"):
             folder.mkdir(parents=True, exist_ok=True)
-            lock = RunLock(folder)
+            lock = lock or RunLock(folder)
             try:
                 if schema.is_begun(folder):
                     raise StoreError(
@@ -83,10 +89,10 @@ class RunWriter:
                 raise
 
     @classmethod
-    def open(cls, folder: Path) -> RunWriter:
+    def open(cls, folder: Path, *, lock: RunLock | None = None) -> RunWriter:
         schema.require(folder)
         with _clear_errors(folder):
-            lock = RunLock(folder)
+            lock = lock or RunLock(folder)
             try:
                 return cls(folder, schema.open_to_write(folder), lock)
             except BaseException:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import copy
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from aworld.agents.calling import why_no_agent
 from aworld.agents.llm_agent import Agent
+from aworld.agents.playing import Player
 from aworld.agents.toolbox import Toolbox
 from aworld.core.secret import Secret
 from aworld.errors import ConfigError
@@ -27,6 +29,7 @@ class Served:
     name: str
     url: str
     key: str | Secret | None
+    failure: Callable[[], str] = lambda: ""  # why it does not answer any more, if it is ours
 
     def model(self, *, temperature: float, reply_tokens: int | None = None) -> OpenAIModel:
         """With the ids and log-probabilities of what it samples."""
@@ -45,8 +48,10 @@ class Served:
 
 
 def with_model(agent: Any, model: Model) -> Any:
-    """agent: an Agent, which gets this model in the place of its own, or a function that takes the
-    model and gives an agent of any kind."""
+    """agent: an Agent, which gets this model in the place of its own, a Player whose agent gets it,
+    or a function that takes the model and gives an agent of any kind."""
+    if isinstance(agent, Player):
+        return in_environment(with_model(agent.agents[0], model), agent)
     if isinstance(agent, Agent):
         twin = copy.copy(agent)
         twin.model = model
@@ -62,8 +67,20 @@ def with_model(agent: Any, model: Model) -> Any:
     return made
 
 
+def in_environment(agent: Any, own: Any) -> Any:
+    """Who runs a task: this agent, in the environment of the task's `own` one if that is a Player
+    of it, and the agent none."""
+    if not isinstance(own, Player) or isinstance(agent, Player):
+        return agent
+    twin = copy.copy(own)
+    twin.agents = [agent]
+    return twin
+
+
 def tools_of(agent: Any) -> list[dict[str, Any]] | None:
     """What the model is told of its tools; None where the agent does not say."""
+    if isinstance(agent, Player):
+        return tools_of(agent.agents[0])
     if not isinstance(agent, Agent):
         return None
     found: list[dict[str, Any]] = []

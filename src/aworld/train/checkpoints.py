@@ -19,6 +19,7 @@ from aworld.train.collecting import Collector
 from aworld.train.trainer import RLTrainer
 
 FOLDER = "checkpoints"
+UNFINISHED = "unfinished"  # one name for all: what a killed process left is replaced by the next
 NAME = re.compile(r"step-(\d+)")
 
 
@@ -28,7 +29,7 @@ def save_checkpoint(
     """Weights (as a model that can be loaded and served, too), optimizer, buffer, random states,
     the place in the data, and `more`: plain data."""
     place = run_dir / FOLDER / f"step-{step:06}"
-    unfinished = place.with_name(f"{place.name}.{os.getpid()}")
+    unfinished = place.with_name(UNFINISHED)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     policy = trainer.policy

@@ -9,6 +9,7 @@ import numpy as np
 
 from aworld.core.task import Task
 from aworld.errors import ConfigError
+from aworld.train.binding import in_environment
 from aworld.train.curriculum import Curriculum
 
 
@@ -23,7 +24,9 @@ class TaskChooser:
         self._by_id = {task.id: task for task in self._tasks}
         if len(self._by_id) < len(self._tasks):
             raise ConfigError("two tasks have the same id: give each its own")
-        self.agent = agent
+        # one for each environment: an agent travels once to a worker
+        agents = {id(task.agent): in_environment(agent, task.agent) for task in self._tasks}
+        self._agents = {task.id: agents[id(task.agent)] for task in self._tasks}
         self._seed = seed
         self._curriculum = Curriculum(self._by_id, seed=seed) if curriculum else None
         self._ahead: list[str] = []  # what the curriculum has chosen already
@@ -35,13 +38,18 @@ class TaskChooser:
         number, self.chosen = self.chosen, self.chosen + 1
         return Task(
             task.input,
-            self.agent,
+            self._agents[task.id],
             id=f"{task.id}@{number}",
             tools=task.tools,
             ground_truth=task.ground_truth,
             metadata=task.metadata,
             timeout=task.timeout,
         )
+
+    def agent_of(self, chosen_id: str) -> Any:
+        """Who runs a task that was chosen before; it may be none of ours any more."""
+        usual = self._agents[self._tasks[0].id]
+        return self._agents.get(original(chosen_id), usual)
 
     def _next_id(self) -> str:
         if self._curriculum is None:

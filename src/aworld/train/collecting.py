@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from aworld.errors import TrainingError
 from aworld.intake import Intake
 from aworld.recorder import OWED, Recorder
 from aworld.store import schema
+from aworld.store.lock import RunLock
 from aworld.stream import TaskStream
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.choosing import TaskChooser, number_of
@@ -24,6 +25,7 @@ from aworld.train.episodes import Episode
 
 Group = list[Episode]
 
+LOOK_AGAIN = 1.0  # seconds
 TO_END = 5.0  # seconds for the engine to see that there are no more tasks
 
 
@@ -31,6 +33,7 @@ class Collector:
     """Hands tasks to the workers while fewer groups than are allowed are under way or wait to be
     trained on, and takes in what comes of them. All of it is recorded in `conf.run_dir`.
 
+    lock      of that folder; it is released with the end of the run
     received  of a training that is gone on with: the results that were taken in before
     """
 
@@ -40,9 +43,11 @@ class Collector:
         chooser: TaskChooser,
         buffer: ExperienceBuffer,
         *,
+        lock: RunLock,
         received: Slots | None = None,
     ):
         self._conf = conf
+        self._lock = lock
         self._folder = Path(str(conf.run_dir))
         self._chooser = chooser
         self._buffer = buffer
@@ -59,7 +64,7 @@ class Collector:
         goes_on = received is not None and (self._folder / schema.FILE).exists()
         if goes_on:
             chooser.go_to(recorded_tasks(self._folder, conf.samples))
-        record_in = self._go_on if goes_on else Recorder.create
+        record_in = self._go_on if goes_on else self._begin
         self._stream = TaskStream(self._tasks(), conf, record_in=record_in)
         self._thread = threading.Thread(target=self._read, name="aworld-collector", daemon=True)
         self._thread.start()
@@ -72,8 +77,9 @@ class Collector:
             self._most = most
             self._changed.notify_all()
 
-    def take(self, count: int) -> list[Group]:
-        """Waits for so many groups, whole ones; gives them in the order of their tasks."""
+    def take(self, count: int, check: Callable[[], None] = lambda: None) -> list[Group]:
+        """Waits for so many groups, whole ones; gives them in the order of their tasks. `check` is
+        called meanwhile: what it raises ends the waiting."""
         taken: list[Group] = []
         with self._changed:
             before = self._training
@@ -88,7 +94,8 @@ class Collector:
                     raise self._error
                 if self._closed:
                     raise TrainingError("the rollouts have ended")
-                self._changed.wait()
+                check()
+                self._changed.wait(LOOK_AGAIN)
 
     def finished(self, count: int) -> None:
         """So many of the groups that were taken are done with: others may begin."""
@@ -134,7 +141,7 @@ class Collector:
             yield task
 
     def _earlier(self, recorder: GoingOn) -> Iterator[Task]:
-        for one in earlier_tasks(self._folder, self._chooser.agent, self._received):
+        for one in earlier_tasks(self._folder, self._chooser.agent_of, self._received):
             if one.missing:
                 if not self._wait_for_room(one.task.id):
                     return
@@ -183,8 +190,11 @@ class Collector:
         self._buffer.add_trajectory(trajectory_of(response))
         self._chooser.record(response.group_id, response.reward)
 
+    def _begin(self, conf: RunConfig, intake: Intake) -> Recorder:
+        return Recorder.create(conf, intake, lock=self._lock)
+
     def _go_on(self, conf: RunConfig, intake: Intake) -> Recorder:
-        self._recorder = go_on(self._folder, intake)
+        self._recorder = go_on(self._folder, intake, self._lock)
         return self._recorder
 
 

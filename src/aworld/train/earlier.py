@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError
 from aworld.intake import Intake
 from aworld.recorder import Recorder
+from aworld.store.lock import RunLock
 from aworld.store.reader import Run, open_run
 
 NO_ANSWER = ("ModelError", "AccessError")  # the server had gone: that says nothing of the model
@@ -46,8 +47,10 @@ class EarlierTask:
     again: dict[int, int] = field(default_factory=dict)  # slots that are run again, in which round
 
 
-def earlier_tasks(folder: Path, agent: Any, received: Slots) -> Iterator[EarlierTask]:
-    """All that were recorded, in their order."""
+def earlier_tasks(
+    folder: Path, agent_of: Callable[[str], Any], received: Slots
+) -> Iterator[EarlierTask]:
+    """All that were recorded, in their order. agent_of: who runs the task of an id."""
     with open_run(folder) as run:
         done = {row.slot for row in run.results()}
         for expected, (position, task) in enumerate(run.tasks()):
@@ -56,7 +59,7 @@ def earlier_tasks(folder: Path, agent: Any, received: Slots) -> Iterator[Earlier
                     f"{folder} has lost its task {expected}: `aworld doctor {folder} --repair`, or "
                     "start anew in another folder"
                 )
-            task.agent = agent
+            task.agent = agent_of(task.id)
             yield _earlier_task(run, position, task, done, received)
 
 
@@ -95,8 +98,8 @@ class GoingOn(Recorder):
         return self.again.get(slot, super().owed(slot))
 
 
-def go_on(folder: Path, intake: Intake) -> GoingOn:
+def go_on(folder: Path, intake: Intake, lock: RunLock) -> GoingOn:
     # the model's address is another one each time, and with it the agent
-    recorder = GoingOn.resume(folder, intake, accept_changes=True)
+    recorder = GoingOn.resume(folder, intake, accept_changes=True, lock=lock)
     assert isinstance(recorder, GoingOn)
     return recorder

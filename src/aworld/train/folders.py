@@ -1,8 +1,10 @@
-"""Folders for what a training does beside its own run."""
+"""The folder of a training, and those in it for what it does beside its own run."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+CONFIG = "train.json"  # tells a training from any other run
 
 
 def unused(folder: Path) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aworld.agents.llm_agent import Agent
+from aworld.agents.playing import Player
 from aworld.config import RunConfig
 from aworld.core.task import Task
 from aworld.errors import ConfigError
@@ -14,7 +15,8 @@ from aworld.policies.base import Policy
 from aworld.policies.opening import open_policy
 from aworld.rewards.base import Reward
 from aworld.rewards.catalog import named
-from aworld.train.parts import listed_tasks
+from aworld.train.binding import in_environment
+from aworld.train.parts import listed_tasks, to_be_trained
 from aworld.train.playing import right_or_done
 
 TaskSource = Iterable[Task] | str | Path | Callable[[], Any]
@@ -55,13 +57,18 @@ def tasks_from(source: Any) -> list[Task]:
 
 
 def agent_of(tasks: list[Task], agent: Any, tools: list[Any]) -> Any:
-    """The one that was given, that of the tasks, or one that has these tools."""
-    if agent is not None:
-        return agent
+    """The one that was given, in the tasks' environment if they have one; that of the tasks, or one
+    that has these tools."""
     own = {id(task.agent): task.agent for task in tasks}
+    if agent is not None:
+        if len(own) > 1 and any(isinstance(one, Player) for one in own.values()):
+            raise ConfigError("the tasks have different environments: train on one of them")
+        return in_environment(agent, next(iter(own.values())))
     if len(own) > 1:
         raise ConfigError("the tasks have different agents: say with agent=... which one is meant")
     (found,) = own.values()
+    if isinstance(found, Player) and found.agents[0] is to_be_trained:
+        return in_environment(lambda model: Agent(model=model, tools=tools), found)
     if found is None:
         return lambda model: Agent(model=model, tools=tools)
     if tools:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ class Journal:
         """after: the step that is gone on from; what was written later is dropped."""
         if after is not None and path.exists():
             kept = [line for line in read_journal(path) if line["step"] <= after]
-            unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+            unfinished = path.with_name(f"{path.name}.unfinished")
             unfinished.write_text("".join(f"{_text(line)}\n" for line in kept), "utf-8")
             unfinished.replace(path)
         self._file = path.open("a", encoding="utf-8")

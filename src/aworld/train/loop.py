@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from aworld.core.task import Task
 from aworld.errors import TrainingError
 from aworld.evaluation.running import evaluate
 from aworld.serve.weight_sync import WeightSync
+from aworld.train.binding import in_environment
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.checkpoints import checkpoints, save_checkpoint
 from aworld.train.collecting import Collector, Group
@@ -41,9 +43,10 @@ class Exam:
         folder = unused(Path(config.run_dir) / EVALUATIONS / name)
         began = time.perf_counter()
         conf = replace(config.engine, run_dir=folder, seed=config.seed)
-        found = evaluate(
-            self.tasks, self.agent, self.reward, samples=config.eval_samples, run_conf=conf
-        )
+        tasks = [copy.copy(task) for task in self.tasks]
+        for task in tasks:
+            task.agent = in_environment(self.agent, task.agent)
+        found = evaluate(tasks, None, self.reward, samples=config.eval_samples, run_conf=conf)
         figures = {"eval_seconds": time.perf_counter() - began}
         if 1 in found.pass_at:
             figures["pass@1"] = found.pass_at[1].mean
@@ -64,6 +67,7 @@ class Loop:
     trackers: Sequence[Tracker]
     exam: Exam | None = None
     weight_sync: WeightSync | None = None  # where a server elsewhere answers
+    failure: Callable[[], str] = lambda: ""  # of the policy server, if it is ours
     step: int = 0
     taught_nothing: int = 0  # steps in a row
 
@@ -76,7 +80,7 @@ class Loop:
             self.step += 1
             is_last = self.step == config.steps
             if self.exam and (is_last or (config.eval_every and not self.step % config.eval_every)):
-                figures |= self.exam.take(f"step-{self.step}")
+                figures |= self.examined(f"step-{self.step}")
             self.log(figures)
             if is_last or not self.step % config.checkpoint_every:
                 self.save()
@@ -94,13 +98,20 @@ class Loop:
         for tracker in self.trackers:
             tracker.log(self.step, figures)
 
+    def examined(self, name: str) -> dict[str, float]:
+        assert self.exam is not None
+        figures = self.exam.take(name)
+        self._check_server()  # what nobody answered says nothing of the model
+        return figures
+
     def _learn(self) -> tuple[list[Group], dict[str, float]]:
         began = time.perf_counter()
         groups = self._gather()
         waited = time.perf_counter() - began
+        version = self.trainer.policy.version
         report = self.trainer.learn([episode for group in groups for episode in group])
         trained = time.perf_counter() - began - waited
-        if self.weight_sync is not None and not report.skipped:
+        if self.weight_sync is not None and self.trainer.policy.version != version:
             self.weight_sync.send(self.trainer.policy)
         self.buffer.advance(self.trainer.policy.version)
         self._note([*report.selection.verdicts, *self.buffer.dropped()])
@@ -122,13 +133,13 @@ class Loop:
     def _gather(self) -> list[Group]:
         """The groups of a step; where groups that teach nothing are to be replaced, by others."""
         wanted = self.config.tasks_per_step
-        groups = self.collector.take(wanted)
+        groups = self.collector.take(wanted, self._check_server)
         for _ in range(self.config.refills):
             useful = [group for group in groups if self._teaches(group)]
             if len(useful) == wanted:
                 break
             self.collector.finished(wanted - len(useful))
-            groups = useful + self.collector.take(wanted - len(useful))
+            groups = useful + self.collector.take(wanted - len(useful), self._check_server)
         return groups
 
     def _teaches(self, group: Group) -> bool:
@@ -161,6 +172,10 @@ class Loop:
                 f"{self.taught_nothing} steps in a row taught nothing: {report.skipped}. The tasks "
                 "are too hard or too easy: warm up by imitation, or choose others"
             )
+
+    def _check_server(self) -> None:
+        if failure := self.failure():
+            raise self._error(f"the policy server has broken down: {failure}")
 
     def _error(self, message: str) -> TrainingError:
         saved = checkpoints(Path(self.config.run_dir))

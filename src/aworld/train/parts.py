@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,31 +17,65 @@ from aworld.policies.base import Policy
 from aworld.serve.server import PolicyServer
 from aworld.serve.weight_sync import WeightSync
 from aworld.store import schema
+from aworld.store.lock import RunLock
 from aworld.train.binding import Served
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.checkpoints import checkpoints
 from aworld.train.config import TrainConfig, as_data
+from aworld.train.folders import CONFIG
 from aworld.train.journal import VERDICTS, Journal
 from aworld.train.schedules import share_of_rate
-from aworld.train.tracking import JsonLines, Tracker, open_trackers
+from aworld.train.tracking import Forgiven, JsonLines, Tracker, open_trackers
 from aworld.train.trainer import RLTrainer
 
-CONFIG = "train.json"
 MOST_AT_ONCE = 2048  # requests that the policy server decodes together
 
 
-def listed_tasks(tasks: Any) -> list[Task]:
+def listed_tasks(tasks: Any, fields: Mapping[str, str | None] | None = None) -> list[Task]:
+    """Each with an id that is the same when the training is resumed. Of an environment that is
+    named, each is played; by whom, the training says."""
+    none = "there are no tasks"
     if isinstance(tasks, (str, Path)):
         from aworld.sources import load_tasks
 
-        tasks = load_tasks(tasks)
+        none = f"{tasks} holds no tasks"
+        tasks = map(_unclaimed, load_tasks(tasks, to_be_trained, fields=fields))
     listed = list(tasks)
     for place, task in enumerate(listed):
         if not isinstance(task, Task):
             raise ConfigError(f"tasks[{place}] is a {type(task).__name__}: give a Task")
     if not listed:
-        raise ConfigError("there are no tasks")
-    return listed
+        raise ConfigError(none)
+    return [_with_id(task, number) for number, task in enumerate(listed, start=1)]
+
+
+async def to_be_trained(question: Any) -> Any:
+    """Stands for the agent until there is a model for it."""
+    raise TypeError("this one is never asked")
+
+
+def _unclaimed(task: Task) -> Task:
+    if task.agent is to_be_trained:
+        task = copy.copy(task)
+        task.agent = None
+    return task
+
+
+def _with_id(task: Task, number: int) -> Task:
+    """By its place, where it has none."""
+    if task.has_given_id:
+        return task
+    task = copy.copy(task)
+    task.id, task.has_given_id = f"task-{number}", True
+    return task
+
+
+def claim(stack: ExitStack, folder: Path) -> RunLock:
+    """Before anything in it is touched: another process may be training there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = RunLock(folder)
+    stack.callback(lock.release)
+    return lock
 
 
 def last_checkpoint(folder: Path, resume: bool) -> Path | None:
@@ -60,12 +95,11 @@ def open_journals(
     trackers: Iterable[Tracker] = (),
     state: dict[str, Any] | None = None,
 ) -> tuple[list[Tracker], Journal]:
-    folder.mkdir(parents=True, exist_ok=True)
     facts = plain(as_data(config))
     (folder / CONFIG).write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
     after = -1 if state is None else int(state["step"])
-    told = [JsonLines(folder, after=after), *open_trackers(config.trackers, folder, facts)]
-    told += trackers
+    others = [*open_trackers(config.trackers, folder, facts), *trackers]
+    told = [JsonLines(folder, after=after), *map(Forgiven, others)]  # in this order
     for tracker in told:
         stack.callback(tracker.close)
     verdicts = Journal(folder / VERDICTS, after=after)
@@ -82,7 +116,7 @@ def open_server(
     at_once = workers * config.engine.tasks_per_worker
     served = PolicyServer(policy, host=config.host, max_batch=max(256, min(at_once, MOST_AT_ONCE)))
     server = stack.enter_context(served)
-    return Served(policy.name, server.url, server.key)
+    return Served(policy.name, server.url, server.key, lambda: server.failure)
 
 
 def empty_buffer(

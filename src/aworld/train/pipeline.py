@@ -31,6 +31,7 @@ from aworld.train.given import (
 )
 from aworld.train.loop import Loop
 from aworld.train.parts import (
+    claim,
     empty_buffer,
     last_checkpoint,
     open_journals,
@@ -160,6 +161,7 @@ class DistributedTrainingPipeline:
             kept = stack.enter_context(tempfile.TemporaryDirectory(prefix="aworld-"))
             config = replace(config, run_dir=Path(kept) / "run")
         folder = Path(config.run_dir)
+        lock = claim(stack, folder)
         trackers, verdicts = open_journals(stack, folder, config)
         served = open_server(stack, self.policy, config)
         model = served.model(temperature=config.temperature, reply_tokens=config.reply_tokens)
@@ -169,7 +171,9 @@ class DistributedTrainingPipeline:
             seed=config.seed,
             curriculum=config.curriculum,
         )
-        collector = Collector(config.rollouts(self._reward), chooser, self.experience_buffer)
+        collector = Collector(
+            config.rollouts(self._reward), chooser, self.experience_buffer, lock=lock
+        )
         stack.callback(collector.close)
         self.experience_buffer.advance(self.policy.version)
         return _Epochs(
@@ -179,6 +183,7 @@ class DistributedTrainingPipeline:
             self.experience_buffer,
             verdicts,
             trackers,
+            failure=served.failure,
             keeps=self._keeps,
         )
 

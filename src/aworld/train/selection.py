@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,7 +30,7 @@ MASKED = {status: f"{reason}: it counts in its group only" for status, reason in
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The episodes that train, with their credit, and a verdict on every one that was given."""
+    """The episodes to train on, with their credit, and a verdict on every one that was given."""
 
     episodes: list[Episode]
     credits: list[Credit]
@@ -54,7 +54,7 @@ class Selection:
         ages = [one.staleness for one in found if one.trained and one.staleness is not None]
         return {
             "episodes": len(found),
-            "trained": len(self.episodes),
+            "trained": sum(one.trained for one in found),
             "groups": self.groups,
             **_mean("reward", rewards),
             **_mean("success", [one.status == "success" for one in found]),
@@ -100,6 +100,15 @@ def select(
         for n, episode in enumerate(episodes)
     ]
     return Selection(chosen, list(credited.values()), verdicts)
+
+
+def without(selection: Selection, lost: Sequence[bool], reason: str) -> Selection:
+    """Where training on some of them came to nothing: which, in the order of the verdicts."""
+    verdicts = [
+        replace(one, trained=False, reason=reason, advantage=None, weight=0.0) if gone else one
+        for one, gone in zip(selection.verdicts, lost, strict=True)
+    ]
+    return replace(selection, verdicts=verdicts)
 
 
 def why_not(episode: Episode, algorithm: Algorithm, version: int | None) -> str:

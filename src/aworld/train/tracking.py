@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from aworld.core.failure import first_line
 from aworld.errors import ConfigError
 from aworld.train.journal import METRICS, Journal
+
+log = logging.getLogger("aworld")
 
 Figures = Mapping[str, float]
 
@@ -31,6 +35,35 @@ class JsonLines:
 
     def close(self) -> None:
         self._journal.close()
+
+
+class Forgiven:
+    """A tracker that may fail: training goes on without it, and that is said once."""
+
+    def __init__(self, tracker: Tracker):
+        self._tracker = tracker
+        self._said = False
+
+    def log(self, step: int, figures: Figures) -> None:
+        self._try(lambda: self._tracker.log(step, figures), f"step {step}")
+
+    def close(self) -> None:
+        self._try(self._tracker.close, "the end")
+
+    def _try(self, tell: Callable[[], None], what: str) -> None:
+        try:
+            tell()
+        except Exception as error:
+            if not self._said:
+                self._said = True
+                log.warning(
+                    "the tracker %s could not be told of %s, %s: training goes on, and all figures "
+                    "are in %s",
+                    type(self._tracker).__name__,
+                    what,
+                    first_line(error),
+                    METRICS,
+                )
 
 
 class TensorBoard:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,14 +21,14 @@ from aworld.train.demonstrations import Conversation, Tools, episodes_of
 from aworld.train.episodes import Episode, episode_of
 from aworld.train.memory import is_out_of_memory
 from aworld.train.precision import Precision, chosen_precision
-from aworld.train.selection import Selection, select
+from aworld.train.selection import Selection, select, without
 from aworld.train.updates import Updates
 from aworld.train.values import ValueHead
 
 log = logging.getLogger("aworld")
 Found = TypeVar("Found")
 
-NOT_FINITE = "the gradient is not finite: the step is skipped"
+NOT_FINITE = "the gradient is not finite: it is skipped"
 MOST_SKIPS = 5  # in a row
 
 
@@ -40,7 +39,7 @@ class StepReport:
     loss: float
     figures: dict[str, float]
     selection: Selection
-    skipped: str = ""  # why the weights have not moved, if they have not
+    skipped: str = ""  # why not all of it has moved the weights, if so
 
 
 class RLTrainer:
@@ -127,16 +126,20 @@ class RLTrainer:
         if not selection.episodes:
             reasons = "; ".join(f"{why} ({n})" for why, n in selection.counts.items())
             return StepReport(0.0, selection.figures, selection, f"nothing to train on: {reasons}")
-        updates = self.updates_per_batch
-        batches = [batch_of(*part) for part in split_by_group(selection, updates)]
+        parts = split_by_group(selection, self.updates_per_batch)
+        batches = [batch_of(*part) for part in parts]
         refers = self.reference is not None and algorithm is not self._imitation
         rate = self.learning_rate * self.rate(self.steps)
         made = self._with_room(
             lambda budget: self.updates.make(batches, budget, algorithm, rate, refers)
         )
-        skipped = "" if math.isfinite(made["gradient_norm"]) else self._skip()
+        updates = int(made.pop("updates"))
+        skipped = "" if updates == len(parts) else self._skip()
         self._skips = self._skips if skipped else 0
-        self.steps += not skipped
+        self.steps += updates > 0
+        if skipped:
+            lost = {id(episode) for part, _ in parts[updates:] for episode in part}
+            selection = without(selection, [id(one) in lost for one in episodes], skipped)
         return StepReport(made["loss"], {**selection.figures, **made}, selection, skipped)
 
     def _skip(self) -> str:

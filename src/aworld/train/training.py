@@ -23,8 +23,8 @@ from aworld.train.earlier import Slots
 from aworld.train.episodes import Episode
 from aworld.train.journal import METRICS, read_journal
 from aworld.train.loop import Exam, Loop
-from aworld.train.parts import CONFIG as CONFIG
 from aworld.train.parts import (
+    claim,
     empty_buffer,
     last_checkpoint,
     listed_tasks,
@@ -79,7 +79,7 @@ def train(
     """Trains `policy` in place.
 
     agent           an Agent, which is given the policy as its model, or a function that takes the
-                    model and gives an agent of any kind
+                    model and gives an agent of any kind; in tasks of an environment, it plays
     tasks           a list, or what `aworld.sources.load_tasks` takes
     reward          a function of (task, trajectory) or the name of one
     held_out        tasks to be evaluated on, before, after and every `config.eval_every` steps
@@ -156,6 +156,7 @@ def _opened(
 ) -> Loop:
     """A loop that is ready to run: all is checked and open, and the model is warm."""
     folder = Path(config.run_dir)
+    lock = claim(stack, folder)
     place = last_checkpoint(folder, resume)
     state = None if place is None else read_state(place)
     told, verdicts = open_journals(stack, folder, config, trackers, state)
@@ -174,25 +175,27 @@ def _opened(
         buffer = restore(place, state, trainer)
         chooser.restore(state["data"]["chooser"])
         received = Slots(**state["data"]["received"])
-    collector = Collector(config.rollouts(reward), chooser, buffer, received=received)
+    collector = Collector(config.rollouts(reward), chooser, buffer, lock=lock, received=received)
     stack.callback(collector.close)
     if trainer is None:
-        if exam is not None and config.warm_up.steps:
-            figures = {f"start_{name}": value for name, value in exam.take("start").items()}
+        if config.warm_up.steps:
+            before = {} if exam is None else exam.take("start")
+            heat = config.warm_up.temperature
+            model = served.model(temperature=heat, reply_tokens=config.reply_tokens)
+            figures = warm_up(policy, with_model(agent, model), learned, reward, config, lessons)
+            figures |= {f"start_{name}": value for name, value in before.items()}
             for tracker in told:
                 tracker.log(0, figures)
-        model = served.model(
-            temperature=config.warm_up.temperature, reply_tokens=config.reply_tokens
-        )
-        warm_up(policy, with_model(agent, model), learned, reward, config, lessons)
         trainer = open_trainer(policy, config, folder / REFERENCE)
     if weight_sync is not None:
         weight_sync.send(policy)
     buffer.advance(policy.version)
-    loop = Loop(config, trainer, collector, buffer, verdicts, told, exam, weight_sync)
+    loop = Loop(
+        config, trainer, collector, buffer, verdicts, told, exam, weight_sync, served.failure
+    )
     if state is None:
         if exam is not None:
-            loop.log(exam.take("step-0"))
+            loop.log(loop.examined("step-0"))
         loop.save()
     else:
         loop.step, loop.taught_nothing = state["step"], state["taught_nothing"]

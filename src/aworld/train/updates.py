@@ -81,8 +81,9 @@ class Updates:
         rate: float,
         refers: bool,
     ) -> dict[str, float]:
-        """An update for each batch, up to one whose gradient is not finite; the mean figures. All
-        but the first are off the policy that they began with. refers: to the reference."""
+        """An update for each batch, up to one whose gradient is not finite; the mean figures, and
+        how many `updates` there were. All but the first are off the policy that they began with.
+        refers: to the reference."""
         team, weights = self._team, self._weights(algorithm)
         team.tell(Work("make", (batches, budget, algorithm, rate, refers)))
         team.spread(weights)
@@ -95,6 +96,7 @@ class Updates:
             if not math.isfinite(made[-1]["gradient_norm"]):
                 break
         counts = {
+            "updates": sum(math.isfinite(one["gradient_norm"]) for one in made),
             "tokens": sum(batch.totals.tokens for batch in batches),
             "micro_batches": sum(team.gather(sum(map(len, split)))),
         }

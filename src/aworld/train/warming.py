@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from aworld.agents.playing import Player
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError, TrainingError
 from aworld.exports.conversations import conversations
@@ -55,15 +56,13 @@ def warm_up(
     reward: Any,
     config: TrainConfig,
     lessons: Lessons,
-) -> None:
-    """agent: as it is to be, at the temperature of the warm-up."""
-    if not config.warm_up.steps:
-        return
+) -> dict[str, float]:
+    """How it went. agent: as it is to be, at the temperature of the warm-up."""
     if lessons.demonstrations:
         episodes = episodes_of(policy, lessons.demonstrations, tools_of(agent))
     else:
         episodes = own_successes(policy, agent, tasks, reward, config, lessons.worked_examples)
-    imitate(policy, episodes, config)
+    return {"imitated": len(episodes), "imitation_loss": imitate(policy, episodes, config)}
 
 
 def imitate(policy: Policy, episodes: Sequence[Episode], config: TrainConfig) -> float:
@@ -122,6 +121,8 @@ def _responses(
 ) -> Iterator[TaskResponse]:
     chooser = TaskChooser(tasks, agent, seed=config.seed, curriculum=False)
     chosen = [chooser.next() for _ in range(config.warm_up.rounds * config.tasks_per_step)]
+    if examples and any(isinstance(task.agent, Player) for task in chosen):
+        raise ConfigError("worked_examples are for questions, an environment has none")
     for task in chosen if examples else ():
         asked = task.input if isinstance(task.input, str) else str(task.input)
         task.input = [*examples, {"role": "user", "content": asked}]
