@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
-from schooling import WORDS, Answering, low_bytes, tasks, tiny_policy
+from schooling import WORDS, Answering, Deciding, low_bytes, tasks, tiny_policy
 
 from aworld import Agent, DistributedExecutor, RunConfig, Task, Trajectory, open_run
 from aworld.errors import ConfigError, TrainingError
@@ -320,3 +320,16 @@ def test_tasks_with_agents_of_their_own():
 def test_epochs_have_to_have_tasks():
     with pipeline() as school, pytest.raises(ConfigError, match="tasks_per_epoch"):
         school.train_epoch(0)
+
+
+def test_tasks_of_an_environment_are_played_there(executor):
+    game = "env:schooling:LowGame?size=4"
+    settings = {"agent": Deciding, "reward": "environment_return"}
+    with playing(executor, loader=game, **settings) as one:
+        played = one.distribute_tasks()
+    assert [len(trajectory.steps) for trajectory in played] == [2] * 4
+    with pipeline(dataset=game, **settings) as line:
+        told = line.train_epoch()
+    assert (told["trajectories"], told["completed"]) == (16, 1.0)
+    with pipeline(dataset=game, agent=None, reward="environment_return") as line:
+        assert line.train_epoch()["trajectories"] == 16  # by an agent that is ready

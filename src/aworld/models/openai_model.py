@@ -17,7 +17,7 @@ from aworld.models.clients import Server, client_for
 from aworld.models.streaming import assembled
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, OpenAI
 
 MAY_PASS = {408, 409, 425, 429}
 REFUSED = {401: "refuses the key", 403: "refuses the key", 404: "does not know the model"}
@@ -63,6 +63,18 @@ class OpenAIModel(Model):
     def server(self) -> str:
         """Its URL, fit to be shown."""
         return bare_url(self.base_url)
+
+    def client(self) -> AsyncOpenAI:
+        """For agents of any framework: its calls are those of this model, and recorded as such."""
+        from aworld.models.recorded_client import recorded_client  # it imports openai: a second
+
+        return recorded_client(self)
+
+    def sync_client(self) -> OpenAI:
+        """The same for code that blocks."""
+        from aworld.models.recorded_client import recorded_sync_client
+
+        return recorded_sync_client(self)
 
     def cache_key(self, request: ModelRequest) -> Any:
         return [self.base_url, self._call(request)]
