@@ -32,7 +32,10 @@ $(READY_TO_TEST): $(READY)
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; } \
 		|| { echo "Spark needs Java 17: apt-get install openjdk-17-jre-headless"; exit 1; }
-	$(PIP) --editable '.[dev,local,openai,mcp,sandbox,ray,spark,data,gym,train]'
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+		|| { echo "the tests of the view need Chromium: apt-get install chromium"; exit 1; }
+	$(PIP) --editable '.[dev,local,openai,mcp,sandbox,ray,spark,data,gym,train,view]'
 	@touch $(READY_TO_TEST)
 
 demo: $(READY)

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,8 @@ class RunningTask(NamedTuple):
     began: float
 
 
-class Live(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Live:
     """How a run stands at a moment."""
 
     running: tuple[RunningTask, ...] = ()
