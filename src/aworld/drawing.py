@@ -41,14 +41,17 @@ class Picture:
         Path(path).write_text(self.svg, "utf-8")
 
 
-def lanes_of(spans: Sequence[tuple[float, float]]) -> list[int]:
-    """Which lane each is in, so that none has two at once: as few lanes as there can be."""
+def lanes_of(spans: Sequence[tuple[float, float]], most: int | None = None) -> list[int]:
+    """Which lane each is in, so that none has two at once: as few lanes as there can be. Clocks are
+    not exact: there are never more than `most`, even where two seem to meet."""
     lanes: list[float] = []  # when the last of each ends
     found = [0] * len(spans)
     for place in sorted(range(len(spans)), key=lambda place: spans[place][1]):
         began, ended = spans[place]
         free = [lane for lane, end in enumerate(lanes) if end <= began + 0.002]
-        if not free:
+        if not free and len(lanes) == most:
+            free = [min(range(len(lanes)), key=lambda lane: lanes[lane])]
+        elif not free:
             free = [len(lanes)]
             lanes.append(0.0)
         lane = max(free, key=lambda lane: lanes[lane])
@@ -85,6 +88,8 @@ def curve(title: str, points: Sequence[tuple[float, float]], *, height: float = 
     parts = _frame(title, height, max((x for x, _ in points), default=0.0))
     if points:
         low, high = min(y for _, y in points), max(y for _, y in points)
+        if low == high:
+            low, high = low - 0.5, high + 0.5
         first, last = points[0][0], points[-1][0]
         wide, tall = WIDTH - LEFT - RIGHT, height - TOP - BOTTOM
         line = " ".join(

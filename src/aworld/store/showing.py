@@ -64,9 +64,11 @@ def timeline(run: Run) -> Picture:
         by_worker.setdefault(-1 if row[0] is None else row[0], []).append(row)
     found: list[Bar] = []
     above = 0
+    slots = run.config.get("run", {}).get("tasks_per_worker")
     for worker in sorted(by_worker):
         of_worker = by_worker[worker]
-        lanes = lanes_of([(began, ended) for _, began, ended, *_ in of_worker])
+        most = slots if worker >= 0 else None
+        lanes = lanes_of([(began, ended) for _, began, ended, *_ in of_worker], most)
         for lane, (_, began, ended, status, _) in zip(lanes, of_worker, strict=True):
             found.append(Bar(above + lane, began, ended, status))
         above += max(lanes) + 1

@@ -44,10 +44,14 @@ class Library:
         """Of a run by its name, which came from outside: it must not lead out of the root."""
         folder = Path(os.path.normpath(self.root / name))
         inside = folder == self.root or folder.is_relative_to(self.root)
-        if "\0" in name or not inside or not is_run(folder):
-            raise ConfigError(f"there is no run {name!r} in {self.root}")
-        if not folder.resolve().is_relative_to(self.root):
-            raise ConfigError(f"the run {name!r} is a link that leads out of {self.root}")
+        try:
+            known = "\0" not in name and inside and is_run(folder)
+            if known and not folder.resolve().is_relative_to(self.root):
+                raise ConfigError(f"the run {name!r} is a link that leads out of {self.root}")
+        except OSError:  # no name that a file could have
+            known = False
+        if not known:
+            raise ConfigError(f"there is no run {name!r:.200} in {self.root}")
         return folder
 
     @contextmanager

@@ -20,7 +20,7 @@ from aworld.web.listening import Listening, listen
 
 PORT = 8717  # the same every time, so that an open page finds the server again
 HTTP_PORT = 80
-BESIDE = 2  # how deep is looked for runs beside a single one
+BESIDE = 3  # how deep is looked for runs beside a single one
 
 
 class ViewServer:

@@ -33,22 +33,19 @@ export class Chart {
     this.box.setAttribute("aria-label", `${this.title}. ${summary || "nothing yet"}`);
     const data = joined(this.series);
     const shape = this.series.map((one) => `${one.label} ${one.line}`).join("|");
+    this.data = data;
     if (this.plot && shape === this.shape) {
       this.plot.setData(data);
       this.legend(null);
       return;
     }
     this.shape = shape;
-    this.data = data;
     this.redrawAll();
   }
 
   redrawAll() {
     if (!this.series) return;
-    if (this.plot) {
-      this.data = this.plot.data;
-      this.plot.destroy();
-    }
+    if (this.plot) this.plot.destroy();
     this.plot = null;
     if (!this.series.length) {
       fill(this.box, h("p", { class: "empty" }, "nothing yet"));

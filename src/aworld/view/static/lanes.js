@@ -18,9 +18,11 @@ export function readBars(buffer) {
 }
 
 // Grows as results come in. A bar keeps its lane: best fit in the order of their ends needs no more
-// lanes than there were tasks at once.
+// lanes than there were tasks at once. Clocks are not exact: a worker that has `most` slots gets no
+// more lanes than that, even where two bars seem to meet.
 export class Lanes {
-  constructor() {
+  constructor(most) {
+    this.most = most || Infinity;
     this.base = null;
     this.workers = new Map(); // number -> its lanes, each {ends, bars}
     this.bySlot = new Map();
@@ -54,6 +56,7 @@ export class Lanes {
     for (const lane of lanes) {
       if (lane.end <= bar.x + 0.002 && (best === null || lane.end > best.end)) best = lane;
     }
+    if (best === null && lanes.length >= this.most && bar.worker >= 0) best = lanes.reduce((one, other) => (other.end < one.end ? other : one));
     if (best === null) lanes.push((best = { end: 0, bars: [] }));
     best.end = bar.to;
     best.bars.push(bar);
@@ -67,7 +70,7 @@ export class Lanes {
   rows() {
     if (this.settled) return this.flat;
     const numbers = [...this.workers.keys()].sort((one, other) => (one < 0 ? 1 : other < 0 ? -1 : one - other));
-    this.flat = numbers.flatMap((worker) => this.workers.get(worker).map((lane, n) => ({ worker, first: n === 0, bars: lane.bars })));
+    this.flat = numbers.flatMap((worker) => this.workers.get(worker).map((lane, n) => ({ worker, first: n === 0, bars: lane.bars, columns: columnsOf(lane) })));
     this.settled = true;
     return this.flat;
   }
@@ -90,6 +93,33 @@ export class Lanes {
   }
 }
 
+// The bars of a lane as numbers alone: 100,000 of them are gone through for each picture. They are
+// packed again only when there are new ones.
+function columnsOf(lane) {
+  const bars = lane.bars.filter((bar) => !bar.gone);
+  if (lane.columns && lane.columns.count === bars.length && lane.columns.last === bars[bars.length - 1]) return lane.columns;
+  const reward = (bar) => (Number.isNaN(bar.reward) ? NO_REWARD : Math.max(0, Math.min(10, Math.round(bar.reward * 10))));
+  lane.columns = {
+    count: bars.length, last: bars[bars.length - 1],
+    from: Float64Array.from(bars, (bar) => bar.x), to: Float64Array.from(bars, (bar) => bar.to),
+    statuses: Uint8Array.from(bars, (bar) => Math.min(bar.status, 8)), rewards: Uint8Array.from(bars, reward),
+  };
+  return lane.columns;
+}
+
+export const NO_REWARD = 11;
+
+// The first number of a column that is not below a moment.
+export function placeOf(column, moment) {
+  let low = 0, high = column.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (column[middle] < moment) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 // The first bar of a lane that ends after a moment.
 export function firstAfter(bars, moment) {
   let low = 0, high = bars.length;
@@ -99,4 +129,31 @@ export function firstAfter(bars, moment) {
     else high = middle;
   }
   return low;
+}
+
+// The same rows with what runs now: each in a lane of its worker that is free, or in a new one.
+export function withRunning(rows, running, base, now) {
+  if (!running.length) return rows;
+  const byWorker = new Map();
+  for (const [slot, worker, began] of running) {
+    if (!byWorker.has(worker)) byWorker.set(worker, []);
+    byWorker.get(worker).push({ slot, x: began - base, to: now - base, status: 7, reward: NaN, worker });
+  }
+  const all = [];
+  const place = (worker, from) => {
+    for (const bar of byWorker.get(worker) || []) {
+      const own = all.slice(from).filter((row) => !row.live);
+      let lane = own.find((row) => !row.bars.length || row.bars[row.bars.length - 1].to <= bar.x + 0.05);
+      if (!lane) all.push((lane = { worker, first: all.length === from, bars: [], columns: null }));
+      lane.live = bar;
+    }
+    byWorker.delete(worker);
+  };
+  for (let n = 0; n < rows.length; ) {
+    const { worker } = rows[n], from = all.length;
+    for (; n < rows.length && rows[n].worker === worker; n++) all.push({ ...rows[n] });
+    place(worker, from);
+  }
+  for (const worker of [...byWorker.keys()].sort((one, other) => one - other)) place(worker, all.length);
+  return all;
 }

@@ -20,6 +20,7 @@ export async function runPage(place, params, isCurrent) {
   const state = h("span", {}), actions = h("div", { class: "actions" }), messages = h("div", {});
   const failures = h("section", { class: "card failures", "aria-label": "Failures by kind" });
   const timeline = new Timeline({
+    slots: figures.per_worker,
     onOpen: (slot) => go("/task", { run, slot }),
     brief: (slot) => get("brief", { run, slot }).then((found) => found.task).catch(() => null),
   });

@@ -4,15 +4,16 @@ import { STATUSES, legend } from "./badges.js";
 import { colour } from "./charts.js";
 import { fill, h } from "./dom.js";
 import * as f from "./format.js";
-import { Lanes, firstAfter } from "./lanes.js";
+import { listenTo } from "./gestures.js";
+import { Lanes, firstAfter, placeOf, withRunning } from "./lanes.js";
 
 const LEFT = 44, AXIS = 20, BUSY = 34, STEPS = 600;
-const WORST = [0, 5, 3, 4, 6, 2, 1, 7]; // which colour is seen where several share a pixel
+const WORST = [0, 5, 3, 4, 6, 2, 1, 7, 1]; // which colour marks a pixel that several share
 const NAMES = [...STATUSES, "running"];
 
 export class Timeline {
-  constructor({ onOpen, brief }) {
-    this.lanes = new Lanes();
+  constructor({ onOpen, brief, slots }) {
+    this.lanes = new Lanes(slots);
     this.running = [];
     this.onOpen = onOpen;
     this.brief = brief;
@@ -29,7 +30,7 @@ export class Timeline {
     this.element = h("section", { class: "card timeline", "aria-label": "Timeline" },
       h("header", {}, h("h2", {}, "Timeline"), this.told, h("span", { class: "spacer" }), choice, tools),
       h("div", { class: "canvas" }, this.canvas, this.tip), this.keys);
-    this.listen();
+    listenTo(this, LEFT);
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.canvas.parentElement);
     this.onTheme = () => this.draw();
@@ -104,7 +105,7 @@ export class Timeline {
   paint() {
     const box = this.canvas.parentElement, width = box.clientWidth;
     if (!width) return;
-    const rows = this.withRunning();
+    const rows = withRunning(this.lanes.rows(), this.running, this.lanes.base, this.now);
     const size = Math.max(3, Math.min(14, Math.floor(300 / Math.max(rows.length, 1))));
     const height = AXIS + BUSY + Math.max(1, Math.min(rows.length, Math.floor(300 / size))) * size + 6;
     const scale = devicePixelRatio || 1;
@@ -127,93 +128,26 @@ export class Timeline {
     ctx.beginPath();
     ctx.rect(LEFT, AXIS + BUSY, width - LEFT, height - AXIS - BUSY);
     ctx.clip();
-    const colours = this.colours();
+    const palette = this.palette();
     const last = Math.min(rows.length, shape.top + Math.ceil((height - AXIS - BUSY) / size));
-    for (let n = shape.top; n < last; n++) this.paintLane(ctx, shape, rows[n], AXIS + BUSY + (n - shape.top) * size, colours);
+    for (let n = shape.top; n < last; n++) this.paintLane(ctx, shape, rows[n], AXIS + BUSY + (n - shape.top) * size, palette);
     ctx.restore();
     this.paintWorkers(ctx, shape, rows, last);
   }
 
-  withRunning() {
-    const rows = this.lanes.rows();
-    if (!this.running.length) return rows;
-    const { base } = this.lanes;
-    const byWorker = new Map();
-    for (const [slot, worker, began] of this.running) {
-      if (!byWorker.has(worker)) byWorker.set(worker, []);
-      byWorker.get(worker).push({ slot, x: began - base, to: this.now - base, status: 7, reward: NaN, worker });
-    }
-    const all = [], seen = new Set();
-    const flush = (worker, from) => {
-      for (const bar of byWorker.get(worker) || []) {
-        // into a lane of its worker that is free, or a new one
-        let lane = all.slice(from).find((row) => !row.live && (!row.bars.length || row.bars[row.bars.length - 1].to <= bar.x + 0.05));
-        if (!lane) all.push((lane = { worker, first: all.length === from, bars: [] }));
-        lane.live = bar;
-      }
-      seen.add(worker);
-    };
-    for (let n = 0; n < rows.length; ) {
-      const { worker } = rows[n], from = all.length;
-      for (; n < rows.length && rows[n].worker === worker; n++) all.push({ ...rows[n] });
-      flush(worker, from);
-    }
-    for (const worker of byWorker.keys()) if (!seen.has(worker)) flush(worker, all.length);
-    return all;
-  }
-
   // By its status, or by its reward: read from the page once for each picture.
-  colours() {
-    if (!this.byReward.checked) {
-      const known = NAMES.map((name) => colour(`s-${name}`));
-      return (bar) => known[bar.status];
-    }
-    const known = Array.from({ length: 11 }, (_, n) => colour(`r${n}`)), none = colour("s-skipped");
-    return (bar) => (Number.isNaN(bar.reward) ? none : known[Math.max(0, Math.min(10, Math.round(bar.reward * 10)))]);
+  palette() {
+    if (!this.byReward.checked) return { of: "statuses", colours: [...NAMES.map((name) => colour(`s-${name}`)), colour("dim")] };
+    return { of: "rewards", colours: [...Array.from({ length: 11 }, (_, n) => colour(`r${n}`)), colour("s-skipped")] };
   }
 
-  paintLane(ctx, { width, from, to, per, size, running }, row, y, colourOf) {
-    const { bars } = row, tall = size > 5 ? size - 2 : size - 0.5;
-    let start = 0, end = -1, all = 0, bad = 0, longest = 0, worst = 0, paint = "", mark = "";
-    const flush = () => {
-      if (end < 0) return;
-      ctx.fillStyle = paint;
-      ctx.fillRect(start, y, Math.max(end - start, 0.8), tall);
-      if (bad && mark !== paint) { // at the foot, as high as its share
-        const high = Math.max(1.5, (tall * bad) / all);
-        ctx.fillStyle = mark;
-        ctx.fillRect(start, y + tall - high, Math.max(end - start, 0.8), high);
-      }
-      end = -1;
-    };
-    for (let n = firstAfter(bars, from); n < bars.length; n++) {
-      const bar = bars[n];
-      if (bar.x > to) break;
-      if (bar.gone) continue;
-      const left = LEFT + (bar.x - from) * per, right = Math.min(LEFT + (bar.to - from) * per, width + 2);
-      const wide = right - left > 1.6, next = colourOf(bar) || "#888", rank = WORST[bar.status] ?? 0;
-      const together = !wide && end >= 0 && (right - start < 1.6 || (left - end < 0.7 && next === paint && !bad));
-      if (!together) {
-        flush();
-        start = Math.max(left, LEFT - 2);
-        all = bad = longest = worst = 0;
-      }
-      const time = bar.to - bar.x;
-      all += time;
-      if (time > longest) [longest, paint] = [time, next];
-      if (rank) {
-        bad += time;
-        if (rank > worst) [worst, mark] = [rank, next];
-      }
-      end = wide && right - left > 3 ? right - 0.8 : right;
-      if (wide) flush();
-    }
-    flush();
-    if (row.live) {
-      ctx.fillStyle = running;
-      const left = LEFT + (row.live.x - from) * per, right = LEFT + (row.live.to - from) * per;
-      ctx.fillRect(Math.max(left, LEFT - 2), y, Math.max(right - left, 1.5), tall);
-    }
+  paintLane(ctx, { width, from, to, per, size, running }, row, y, { of, colours }) {
+    const tall = size > 5 ? size - 2 : size - 0.5;
+    if (row.columns) paintBars(ctx, row.columns, row.columns[of], colours, { width, from, to, per, y, tall });
+    if (!row.live) return;
+    ctx.fillStyle = running;
+    const left = LEFT + (row.live.x - from) * per, right = LEFT + (row.live.to - from) * per;
+    ctx.fillRect(Math.max(left, LEFT - 2), y, Math.max(right - left, 1.5), tall);
   }
 
   paintAxis(ctx, { width, height, from, to, per }) {
@@ -306,70 +240,47 @@ export class Timeline {
       if (found && this.hovered === bar) fill(name, found);
     }, 120);
   }
+}
 
-  listen() {
-    const { canvas } = this;
-    let drag = null, pinch = 0;
-    const touches = new Map();
-    canvas.addEventListener("wheel", (event) => {
-      const inside = event.ctrlKey || event.metaKey || document.activeElement === canvas;
-      if (!inside && Math.abs(event.deltaY) >= Math.abs(event.deltaX)) return;
-      event.preventDefault();
-      const share = (event.offsetX - LEFT) / (canvas.clientWidth - LEFT);
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan(event.deltaX / canvas.clientWidth);
-      else if (event.shiftKey) this.pan(0, Math.sign(event.deltaY) * 2);
-      else this.zoom(Math.exp(event.deltaY * 0.002), Math.max(0, Math.min(1, share)));
-    }, { passive: false });
-    canvas.addEventListener("pointerdown", (event) => {
-      touches.set(event.pointerId, event.offsetX);
-      if (touches.size === 1) drag = { x: event.offsetX, y: event.offsetY, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (touches.size === 2) {
-        touches.set(event.pointerId, event.offsetX);
-        const [one, other] = [...touches.values()], apart = Math.abs(one - other);
-        if (pinch > 10 && apart > 10) this.zoom(pinch / apart, ((one + other) / 2 - LEFT) / (canvas.clientWidth - LEFT));
-        pinch = apart;
-        return;
+// Bars that are narrower than a pixel are drawn together, in the colour of the longest of them; those
+// that did not end well are marked at the foot, as high as their share.
+function paintBars(ctx, { from: starts, to: ends, statuses, count }, codes, colours, { width, from, to, per, y, tall }) {
+  let start = 0, end = -1, all = 0, bad = 0, longest = 0, worst = 0, paint = 0, mark = 0;
+  const flush = () => {
+    ctx.fillStyle = colours[paint];
+    ctx.fillRect(start, y, Math.max(end - start, 0.8), tall);
+    if (bad && mark !== paint) {
+      const high = Math.max(1.5, (tall * bad) / all);
+      ctx.fillStyle = colours[mark];
+      ctx.fillRect(start, y + tall - high, Math.max(end - start, 0.8), high);
+    }
+    end = -1;
+  };
+  for (let n = placeOf(ends, from); n < count && starts[n] <= to; n++) {
+    const left = LEFT + (starts[n] - from) * per, right = Math.min(LEFT + (ends[n] - from) * per, width + 2);
+    const wide = right - left > 1.6, next = codes[n], rank = WORST[statuses[n]], time = ends[n] - starts[n];
+    const together = !wide && end >= 0 && (right - start < 1.6 || (left - end < 0.7 && next === paint && !bad));
+    if (!together) {
+      if (end >= 0) flush();
+      start = Math.max(left, LEFT - 2);
+      all = bad = longest = worst = 0;
+    }
+    all += time;
+    if (time > longest) {
+      longest = time;
+      paint = next;
+    }
+    if (rank) {
+      bad += time;
+      if (rank > worst) {
+        worst = rank;
+        mark = next;
       }
-      if (!drag) {
-        this.hover(event);
-        return;
-      }
-      const dx = event.offsetX - drag.x, dy = event.offsetY - drag.y;
-      if (Math.abs(dx) + Math.abs(dy) > 4) drag.moved = true;
-      if (!drag.moved) return;
-      this.tip.hidden = true;
-      this.pan(-dx / (canvas.clientWidth - LEFT), -dy / (this.shape?.size || 8));
-      drag = { x: event.offsetX, y: event.offsetY, moved: true };
-    });
-    const release = (event) => {
-      touches.delete(event.pointerId);
-      pinch = 0;
-      if (drag && !drag.moved && event.type === "pointerup") {
-        const bar = this.barAt(event.offsetX, event.offsetY);
-        if (bar && bar.status !== 7) this.onOpen(bar.slot);
-      }
-      drag = null;
-    };
-    canvas.addEventListener("pointerup", release);
-    canvas.addEventListener("pointercancel", release);
-    canvas.addEventListener("pointerleave", () => {
-      this.tip.hidden = true;
-      this.hovered = null;
-    });
-    canvas.addEventListener("dblclick", () => this.fit());
-    canvas.addEventListener("keydown", (event) => {
-      const acts = {
-        "+": () => this.zoom(1 / 1.4), "=": () => this.zoom(1 / 1.4), "-": () => this.zoom(1.4), 0: () => this.fit(),
-        ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15), ArrowUp: () => this.pan(0, -3), ArrowDown: () => this.pan(0, 3),
-      };
-      if (!acts[event.key] || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      acts[event.key]();
-    });
+    }
+    end = wide && right - left > 3 ? right - 0.8 : right;
+    if (wide) flush();
   }
+  if (end >= 0) flush();
 }
 
 function niceStep(rough) {
