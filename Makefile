@@ -6,13 +6,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 READY := $(VENV)/.ready
 READY_TO_TEST := $(VENV)/.ready-to-test
 
-.PHONY: help setup demo test check bench format clean
+.PHONY: help setup demo test check bench screenshots format clean
 
 help:
 	@echo "make demo    20 questions to agents with a calculator: no key, no server"
 	@echo "make test    all tests: on processes, on Ray and on Spark"
 	@echo "make check   ruff, pyright, import-linter"
 	@echo "make bench   how fast the engines are, side by side with Python's own pools"
+	@echo "make screenshots  the pictures of the view in docs/screenshots, made anew"
 	@echo "make format  let ruff format the code"
 	@echo "make clean   remove what these commands made"
 
@@ -54,6 +55,9 @@ bench: $(READY_TO_TEST)
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/agents.py
 	$(BIN)/python benchmarks/store.py
+
+screenshots: $(READY_TO_TEST)
+	$(BIN)/python scripts/screenshots.py
 
 format: $(READY_TO_TEST)
 	$(BIN)/ruff check --fix .

@@ -179,11 +179,11 @@ def test_light_and_dark_can_be_chosen_and_stay(words):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark != light
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/", "/run?run=words", "/task?run=words&task=word-6", "/group?run=words&task=word-2"]
-    + ["/training?run=words", "/compare?first=words&second=words"],
-)
+PAGES = ["/", "/run?run=words", "/task?run=words&task=word-6", "/group?run=words&task=word-2"]
+PAGES += ["/training?run=words", "/compare?first=words&second=words"]
+
+
+@pytest.mark.parametrize("path", PAGES)
 def test_every_page_fits_a_phone_and_has_names_for_all_that_can_be_used(words, path):
     page = words(path, **PHONE).page
     page.wait_for_timeout(300)
@@ -260,6 +260,7 @@ def test_a_run_of_100_000_tasks_is_painted_soon_and_stays_smooth(serve, look, la
 def _frame(page):
     """How long until the next picture, in milliseconds."""
     return page.evaluate(
-        """() => new Promise((done) => { const start = performance.now();
-        requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start))); })"""
+        """() => new Promise((done) => {
+        const start = performance.now(), end = () => done(performance.now() - start);
+        requestAnimationFrame(() => requestAnimationFrame(end)); })"""
     )

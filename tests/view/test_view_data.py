@@ -103,7 +103,16 @@ def test_words_are_found_in_ids_tasks_and_answers(known):
     assert tasks(known, text="it did not work out", status="failed")["count"] > 0
 
 
-ODD = ['say "no"', "100%", "a_b", "Größe", "日本", "back\\slash", "line\nend", "'; drop table tasks"]
+ODD = [
+    'say "no"',
+    "100%",
+    "a_b",
+    "Größe",
+    "日本",
+    "back\\slash",
+    "line\nend",
+    "'; drop table tasks",
+]
 
 
 @pytest.mark.parametrize("text", ODD)
@@ -204,7 +213,12 @@ def test_copies_are_what_was_recorded(client, talked):
 def test_samples_of_a_group_stand_side_by_side(client, talked):
     found = client(talked).get("/api/group", params={"run": "words", "task": "word-6"}).json()
     assert [one["sample"] for one in found["samples"]] == [0, 1, 2, 3]
-    assert [one["status"] for one in found["samples"]] == ["success", "success", "failed", "success"]
+    assert [one["status"] for one in found["samples"]] == [
+        "success",
+        "success",
+        "failed",
+        "success",
+    ]
 
 
 def test_curves_have_a_value_or_none_for_each_step(client, talked):
@@ -247,7 +261,7 @@ def test_a_reward_that_is_no_number_does_not_break_the_page(client, tmp_path):
     for place in ("runs", "run", "tasks", "rollout", "copy"):
         found = known.get(f"/api/{place}", params={"run": "some", "slot": "0"})
         assert found.status_code == 200
-        json.loads(found.text, parse_constant=lambda word: pytest.fail(f"{place} says {word}"))
+        json.loads(found.text, parse_constant=pytest.fail)
 
 
 def test_a_run_of_the_first_form_is_shown_without_workers(client, tmp_path):

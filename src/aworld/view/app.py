@@ -63,6 +63,10 @@ class Routes:
         )
         return response
 
+    def hello(self, asked: Asked) -> dict[str, Any]:
+        """Whether the key is still the same."""
+        return {"root": str(self._library.root)}
+
     # -- data ----------------------------------------------------------------------------------
 
     def runs(self, asked: Asked) -> dict[str, Any]:
@@ -151,7 +155,7 @@ CHOOSING = ("status", "min_reward", "max_reward", "reward", "worker", "failure",
 
 def build_app(library: Library, *, key: str, cookie: str, opens_at: str = "") -> Starlette:
     routes = Routes(library, key=key, cookie=cookie, opens_at=opens_at)
-    more = ("copy", "curves", "bars")
+    more = ("copy", "curves", "bars", "hello")
     data = ("runs", "run", "now", "tasks", "labels", "rollout", "brief", "group")
     return Starlette(
         routes=[

@@ -7,11 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from aworld.errors import ConfigError
 from aworld.store import lock
@@ -77,24 +76,29 @@ class _Started:
 
     def __init__(self, command: list[str], asked: dict[str, Any]):
         place = asked.get("directory")
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this
-        self._process = subprocess.Popen(
+        self._code: int | None = None
+        self._said = ""
+        process = subprocess.Popen(
             [sys.executable, "-m", "aworld", *command],
             stdin=subprocess.DEVNULL,
-            stdout=self._said,
-            stderr=self._said,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             cwd=place if isinstance(place, str) and os.path.isdir(place) else None,
             start_new_session=True,
         )
+        threading.Thread(target=self._listen, args=(process,), daemon=True).start()
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        with process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                self._said = (self._said + line.decode(errors="replace"))[-LAST_WORDS:]
+        self._code = process.returncode
 
     def state(self) -> dict[str, Any]:
-        code = self._process.poll()
-        if code is None:
+        if self._code is None:
             return {"going": True}
-        self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(self._said.tell() - LAST_WORDS, 0))
-        said = self._said.read().decode(errors="replace").strip()
-        return {"going": False, "code": code, "said": said}
+        return {"going": False, "code": self._code, "said": self._said.strip()}
 
 
 def _writer(folder: Path) -> int:

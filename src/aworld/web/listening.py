@@ -56,7 +56,8 @@ def listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listening.close()
-        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+        reason = error.strerror if isinstance(error, OSError) else "a port is 0 to 65535"
+        raise ConfigError(f"cannot listen on {host}:{port}: {reason}") from None
     return listening

@@ -72,7 +72,7 @@ export function listen(params, listeners) {
     source.addEventListener("error", () => {
       source.close();
       if (over) return;
-      connection("reconnecting…");
+      whyNot().then((words) => over || connection(words));
       timer = setTimeout(open, wait);
       wait = Math.min(wait * 1.6, 5000);
     });
@@ -84,6 +84,15 @@ export function listen(params, listeners) {
     if (source) source.close();
     connection("");
   };
+}
+
+async function whyNot() {
+  try {
+    const { status } = await fetch("/api/hello");
+    return status === 401 ? "locked: open the new link" : "reconnecting…";
+  } catch (error) {
+    return "reconnecting…";
+  }
 }
 
 function connection(text) {

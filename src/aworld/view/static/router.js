@@ -3,7 +3,8 @@ import { isExport } from "./exported.js";
 import { query } from "./api.js";
 import { fill, h } from "./dom.js";
 
-let pages = {}, leave = () => {}, turn = 0;
+let pages = {}, leave = () => {}, turn = 0, last = "";
+const scrolled = new Map(); // how far down each page was when it was left
 
 // Where we are: a path and its parameters. A file has no paths: there it stands behind the #.
 export function here() {
@@ -33,7 +34,7 @@ export function go(path, params = {}, { replace = false } = {}) {
 
 export function start(known) {
   pages = known;
-  addEventListener(isExport ? "hashchange" : "popstate", show);
+  addEventListener(isExport ? "hashchange" : "popstate", () => show({ back: true }));
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a[data-link]") : null;
     if (!link || isExport || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
@@ -62,8 +63,11 @@ export function crumbs(...parts) {
   document.title = `${typeof last === "string" ? last : last[0]} · aworld`;
 }
 
-export async function show() {
+export async function show({ back = false } = {}) {
   const mine = ++turn, main = document.getElementById("main");
+  if (last) scrolled.set(last, scrollY);
+  last = location.href;
+  main.setAttribute("aria-busy", "true");
   leave();
   leave = () => {};
   const { path, params } = here();
@@ -77,15 +81,18 @@ export async function show() {
     }
     leave = left || leave;
     fill(main, place);
-    main.removeAttribute("aria-busy");
   } catch (error) {
     if (mine === turn) fill(main, problem(error));
   }
+  if (mine !== turn) return;
+  main.removeAttribute("aria-busy");
+  scrollTo(0, back ? scrolled.get(last) || 0 : 0);
+  if (mine > 1) main.focus({ preventScroll: true }); // those who hear the page begin at its top
 }
 
 export function problem(error) {
   const needsKey = error.status === 401 || error.status === 403;
   const title = needsKey ? "This view is locked" : "This cannot be shown";
-  const more = error.status === 0 ? h("button", { on: { click: show } }, "Try again") : null;
+  const more = error.status === 0 ? h("button", { on: { click: () => show() } }, "Try again") : null;
   return h("section", { class: "notice", role: "alert" }, h("h1", {}, title), h("p", {}, error.message), more);
 }

@@ -42,6 +42,7 @@ export async function runPage(place, params, isCurrent) {
     tokens.show([{ label: "tokens/s", line: "line-2", xs: curves.xs, ys: curves.tokens, area: true }]);
     worth.show(figures.scored ? [{ label: "mean reward", line: "line-3", xs: curves.xs, ys: curves.reward }] : []);
     worth.element.parentElement.hidden = !figures.scored;
+    tokens.element.parentElement.hidden = !figures.tokens;
     drawFailures(failures, figures, (changes) => table.choose(changes));
   }
 
@@ -116,7 +117,7 @@ function drawFacts(place, run, now) {
     fact("Success", successShare(run.counts, run.done)),
     run.scored_by ? fact("Reward", rewardBadge(run.reward), `the mean over ${run.counted} by ${run.scored_by}; what was tried and has none counts as 0`) : null,
     fact("Tasks/s", f.rate(last)),
-    fact("Tokens", f.count(run.tokens)), run.cost ? fact("Cost", f.cost(run.cost)) : null,
+    run.tokens ? fact("Tokens", f.count(run.tokens)) : null, run.cost ? fact("Cost", f.cost(run.cost)) : null,
     fact(left ? "Time left" : "Time", left ? f.seconds(left) : f.seconds(lasted), run.began ? `since ${new Date(run.began * 1000).toLocaleString()}` : ""));
 }
 

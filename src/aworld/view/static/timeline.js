@@ -94,6 +94,14 @@ export class Timeline {
     this.draw();
   }
 
+  // News of what runs may be older than the news of what has ended.
+  stillRunning() {
+    return this.running.filter(([slot, , began]) => {
+      const ended = this.lanes.bySlot.get(slot);
+      return !ended || ended.x < began - this.lanes.base - 0.5;
+    });
+  }
+
   draw() {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
@@ -105,7 +113,7 @@ export class Timeline {
   paint() {
     const box = this.canvas.parentElement, width = box.clientWidth;
     if (!width) return;
-    const rows = withRunning(this.lanes.rows(), this.running, this.lanes.base, this.now);
+    const rows = withRunning(this.lanes.rows(), this.stillRunning(), this.lanes.base, this.now);
     const size = Math.max(3, Math.min(14, Math.floor(300 / Math.max(rows.length, 1))));
     const height = AXIS + BUSY + Math.max(1, Math.min(rows.length, Math.floor(300 / size))) * size + 6;
     const scale = devicePixelRatio || 1;
