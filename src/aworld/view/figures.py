@@ -70,9 +70,10 @@ def _line(library: Library, name: str) -> dict[str, Any]:
     try:
         with library.open(name) as run:
             return {**_facts(run, name), "spark": _spark(run)}
-    except StoreError as error:
-        facts = {"id": name, "name": folder.name, "created": folder.stat().st_mtime}
-        return {**facts, "error": str(error), "training": (folder / METRICS).is_file()}
+    except Exception as error:  # a damaged page can hold anything; the other runs are shown
+        reason = str(error) if isinstance(error, StoreError) else f"it cannot be read: {error!r}"
+        facts = {"id": name, "name": name, "created": folder.stat().st_mtime}
+        return {**facts, "error": reason, "training": (folder / METRICS).is_file()}
 
 
 def _facts(run: Run, name: str) -> dict[str, Any]:

@@ -120,6 +120,10 @@ export function placeOf(column, moment) {
   return low;
 }
 
+function endOf(row) {
+  return row.bars.length ? row.bars[row.bars.length - 1].to : -Infinity;
+}
+
 // The first bar of a lane that ends after a moment.
 export function firstAfter(bars, moment) {
   let low = 0, high = bars.length;
@@ -131,8 +135,9 @@ export function firstAfter(bars, moment) {
   return low;
 }
 
-// The same rows with what runs now: each in a lane of its worker that is free, or in a new one.
-export function withRunning(rows, running, base, now) {
+// The same rows with what runs now: each in a lane of its worker that is free, or in a new one as
+// long as the worker has no more than `most`.
+export function withRunning(rows, running, { base, most }, now) {
   if (!running.length) return rows;
   const byWorker = new Map();
   for (const [slot, worker, began] of running) {
@@ -143,7 +148,8 @@ export function withRunning(rows, running, base, now) {
   const place = (worker, from) => {
     for (const bar of byWorker.get(worker) || []) {
       const own = all.slice(from).filter((row) => !row.live);
-      let lane = own.find((row) => !row.bars.length || row.bars[row.bars.length - 1].to <= bar.x + 0.05);
+      let lane = own.find((row) => endOf(row) <= bar.x + 0.05);
+      if (!lane && own.length && all.length - from >= most) lane = own.reduce((one, other) => (endOf(other) < endOf(one) ? other : one));
       if (!lane) all.push((lane = { worker, first: all.length === from, bars: [], columns: null }));
       lane.live = bar;
     }

@@ -113,7 +113,7 @@ export class Timeline {
   paint() {
     const box = this.canvas.parentElement, width = box.clientWidth;
     if (!width) return;
-    const rows = withRunning(this.lanes.rows(), this.stillRunning(), this.lanes.base, this.now);
+    const rows = withRunning(this.lanes.rows(), this.stillRunning(), this.lanes, this.now);
     const size = Math.max(3, Math.min(14, Math.floor(300 / Math.max(rows.length, 1))));
     const height = AXIS + BUSY + Math.max(1, Math.min(rows.length, Math.floor(300 / size))) * size + 6;
     const scale = devicePixelRatio || 1;
