@@ -214,7 +214,7 @@ def test_a_broken_store_is_said_to_be_broken_and_the_rest_is_shown(serve, look, 
         file.write_bytes(content)
     elif harm == "nonsense":
         file.write_bytes(b"no database at all" * 500)
-    watched = look(serve(tmp_path), "/", expected="422|500")
+    watched = look(serve(tmp_path), "/", expected="404|422|500")
     page = watched.page
     expect(page.locator("tbody tr")).to_have_count(2)
     if harm == "gone":
@@ -261,6 +261,14 @@ def test_a_view_can_be_opened_for_a_run_that_is_yet_to_come(tmp_path):
             assert known.get("/api/runs").json()["runs"] == []
             scenes.many_tasks(tmp_path / "later", 3)
             assert [run["id"] for run in known.get("/api/runs").json()["runs"]] == ["later"]
+
+
+def test_a_page_waits_for_a_run_that_is_yet_to_come(serve, look, tmp_path):
+    server = serve(tmp_path / "later")
+    page = look(server, "/run?run=later", expected="404").page
+    expect(page.get_by_role("alert")).to_contain_text("there is no run 'later'")
+    scenes.many_tasks(tmp_path / "later", 3)
+    expect(page.get_by_label("Figures")).to_contain_text("3 of 3", timeout=10_000)
 
 
 def test_a_port_that_is_taken_is_said_to_be(tmp_path):

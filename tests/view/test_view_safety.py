@@ -138,9 +138,9 @@ def test_no_name_leads_out_of_the_folder(client, talked, run):
     known = client(talked)
     for place in ("run", "bars", "tasks", "rollout", "events"):
         found = known.get(f"/api/{place}", params={"run": run, "slot": "0"}, timeout=5)
-        assert found.status_code == 422, (place, run)
+        assert found.status_code == 404, (place, run)
     body = {"run": run, "action": "retry"}
-    assert known.post("/api/act", json=body).status_code == 422
+    assert known.post("/api/act", json=body).status_code == 404
 
 
 def test_a_link_out_of_the_folder_is_not_followed(client, talked, tmp_path):

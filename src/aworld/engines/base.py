@@ -62,7 +62,8 @@ class Outcome:
     began: float | None = None  # by the clock of the driver
 
 
-class Running(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Running:
     """An item that a worker is busy with."""
 
     index: int

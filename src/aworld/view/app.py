@@ -24,7 +24,7 @@ from aworld.view.control import Control
 from aworld.view.encoding import Json
 from aworld.view.events import events_of_list, events_of_run
 from aworld.view.keys import session_of
-from aworld.view.library import Library
+from aworld.view.library import Library, NoRunError
 
 STATIC = Path(__file__).parent / "static"
 PAGES = ("/", "/run", "/task", "/group", "/training", "/compare")
@@ -32,6 +32,8 @@ KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 MOST_BYTES = 10_000  # of what a page sends
 MOST_CURVES = 12  # runs in one plot
 A_YEAR = 365 * 24 * 3600
+
+ERRORS = (AWorldError, HTTPException, Exception)
 
 log = logging.getLogger("aworld")
 
@@ -168,7 +170,7 @@ def build_app(library: Library, *, key: str, cookie: str, opens_at: str = "") ->
             Route("/api/login", routes.login, methods=["POST"]),
             Route("/api/act", routes.act, methods=["POST"]),
         ],
-        exception_handlers=dict.fromkeys((AWorldError, HTTPException, Exception), _refuse),
+        exception_handlers=dict.fromkeys(ERRORS, _refuse),
     )
 
 
@@ -205,6 +207,8 @@ async def _icon(request: Request) -> Response:
 async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):  # an unknown page, a wrong method
         return Json({"error": error.detail}, error.status_code)
+    if isinstance(error, NoRunError):
+        return Json({"error": str(error)}, 404)
     if isinstance(error, AWorldError):
         return Json({"error": str(error), "kind": type(error).__name__}, 422)
     log.error("the view could not answer %s", request.url.path, exc_info=error)

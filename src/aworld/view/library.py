@@ -27,6 +27,10 @@ NO_RUNS_IN = ("blobs", "checkpoints", "exports", "node_modules")
 WATCHED = ("run.db", "run.db-wal", "metrics.jsonl", "config.toml")
 
 
+class NoRunError(ConfigError):
+    """It may be there later."""
+
+
 class Library:
     """All runs under `root`, which may be a run itself. Nothing in it is ever changed."""
 
@@ -51,7 +55,7 @@ class Library:
         except OSError:  # no name that a file could have
             known = False
         if not known:
-            raise ConfigError(f"there is no run {name!r:.200} in {self.root}")
+            raise NoRunError(f"there is no run {name!r:.200} in {self.root}")
         return folder
 
     @contextmanager

@@ -83,6 +83,7 @@ export async function show({ back = false } = {}) {
     fill(main, place);
   } catch (error) {
     if (mine === turn) fill(main, problem(error));
+    if (error.status === 404) setTimeout(() => mine === turn && show(), 1000); // it may be yet to come
   }
   if (mine !== turn) return;
   main.removeAttribute("aria-busy");
@@ -92,7 +93,7 @@ export async function show({ back = false } = {}) {
 
 export function problem(error) {
   const needsKey = error.status === 401 || error.status === 403;
-  const title = needsKey ? "This view is locked" : "This cannot be shown";
+  const title = needsKey ? "This view is locked" : error.status === 404 ? "Not there yet" : "This cannot be shown";
   const more = error.status === 0 ? h("button", { on: { click: () => show() } }, "Try again") : null;
   return h("section", { class: "notice", role: "alert" }, h("h1", {}, title), h("p", {}, error.message), more);
 }
