@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 READY := $(VENV)/.ready
 READY_TO_TEST := $(VENV)/.ready-to-test
 
-.PHONY: help setup demo test nightly check bench format clean
+.PHONY: help setup demo test nightly check bench screenshots format clean
 
 help:
 	@echo "make demo    20 questions to agents with a calculator: no key, no server"
@@ -14,6 +14,7 @@ help:
 	@echo "make nightly what takes long: training with other seeds, and on Ray"
 	@echo "make check   ruff, pyright, import-linter"
 	@echo "make bench   how fast the engines are, side by side with Python's own pools"
+	@echo "make screenshots  the pictures of the view in docs/screenshots, made anew"
 	@echo "make format  let ruff format the code"
 	@echo "make clean   remove what these commands made"
 
@@ -33,7 +34,10 @@ $(READY_TO_TEST): $(READY)
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; } \
 		|| { echo "Spark needs Java 17: apt-get install openjdk-17-jre-headless"; exit 1; }
-	$(PIP) --editable '.[dev,local,openai,mcp,sandbox,ray,spark,data,gym,train]'
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+		|| { echo "the tests of the view need Chromium: apt-get install chromium"; exit 1; }
+	$(PIP) --editable '.[dev,local,openai,mcp,sandbox,ray,spark,data,gym,train,view]'
 	@touch $(READY_TO_TEST)
 
 demo: $(READY)
@@ -55,6 +59,9 @@ bench: $(READY_TO_TEST)
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/agents.py
 	$(BIN)/python benchmarks/store.py
+
+screenshots: $(READY_TO_TEST)
+	$(BIN)/python scripts/screenshots.py
 
 format: $(READY_TO_TEST)
 	$(BIN)/ruff check --fix .

@@ -54,6 +54,7 @@ class Reception:
         response = _response(ticket.task_id, outcome)
         response.id, response.group_id = ticket.id, ticket.task_id
         response.sample_index = ticket.sample
+        response.worker, response.began = outcome.worker, outcome.began
         spent = self._ledger.settle(outcome.index)
         if spent.model_calls and not response.usage:
             response.usage = spent._asdict()

@@ -62,6 +62,10 @@ class Recorder:
         self.knows_all = False  # the tasks that there are, before the first of them has run
         self.run_id: str = run.meta.get("run_id", "")
 
+    @property
+    def folder(self) -> Path:
+        return self._writer.folder
+
     @classmethod
     def create(
         cls, conf: RunConfig, intake: Intake, command: Any = None, *, lock: RunLock | None = None

@@ -24,6 +24,7 @@ from aworld.reception import Batch, Reception
 if TYPE_CHECKING:
     from aworld.recorder import Recorder
     from aworld.recording import Recording
+    from aworld.steering import Steering
 
 
 class Counts(NamedTuple):
@@ -57,6 +58,7 @@ class TaskStream:
         self._outcomes: OutcomeStream | None = None
         self._announcer: Announcer | None = None
         self._source: Reception | Recording | None = None
+        self._steering: Steering | None = None
         self._recorder = None if record_in is None else record_in(conf, self._intake)
         self._opening = threading.Lock()
         self._unread: list[TaskResponse] = []  # the next one last
@@ -118,6 +120,8 @@ class TaskStream:
         """Begins nothing more. What runs goes on to its end; the rest comes back as `cancelled`."""
         self._draining = True
         self._intake.drain()
+        if self._steering is not None:
+            self._steering.go_on()
         if self._announcer is not None:
             self._announcer.announce(DRAINING)
         self._end_if_drained()
@@ -135,7 +139,7 @@ class TaskStream:
             already, self._closed = self._closed, True
         if not already:
             self._intake.over()
-            _end(self._engine, self._source, self._recorder)
+            _end(self._engine, self._source, self._recorder, self._steering)
 
     def _open(self) -> Reception | Recording | None:
         with self._opening:
@@ -148,9 +152,11 @@ class TaskStream:
                 self._source = Reception(self._outcomes, self._intake, self._ledger)
                 if self._recorder is not None:
                     from aworld.recording import Recording
+                    from aworld.steering import Steering
 
-                    stop = self._outcomes.cancel
+                    stop, folder = self._outcomes.cancel, self._recorder.folder
                     self._source = Recording(self._source, self._recorder, on_failure=stop)
+                    self._steering = Steering(folder, self._outcomes, self._intake.tickets)
                 if self._draining:  # meanwhile
                     self._announcer.announce(DRAINING)
                 if self._cancelled:
@@ -226,13 +232,19 @@ class TaskStream:
         if self._outcomes is None and self._recorder is None:
             return
         # In another thread: this one may be any, and must not wait, not even for a lock.
-        _thread.start_new_thread(_end, (self._engine, self._source, self._recorder))
+        left = (self._engine, self._source, self._recorder, self._steering)
+        _thread.start_new_thread(_end, left)
 
 
 def _end(
-    engine: RuntimeEngine, source: Reception | Recording | None, recorder: Recorder | None
+    engine: RuntimeEngine,
+    source: Reception | Recording | None,
+    recorder: Recorder | None,
+    steering: Steering | None,
 ) -> None:
     """The workers first: what they have finished by then is still recorded."""
+    if steering is not None:
+        steering.close()
     try:
         engine.__exit__(None, None, None)
     finally:

@@ -112,6 +112,7 @@ def test_token_ids_and_logprobs_are_kept_as_the_server_gave_them(server):
     assert recorded["prompt_ids"] == [1, 2, 3]
     assert recorded["completion_ids"] == [19, 17]
     assert recorded["logprobs"] == [-0.25, -1.5]
+    assert recorded["completion_texts"] == ["4", "2"]
     assert recorded["policy_version"] == "7"
 
 

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
 RUNS = Path("runs")
 LOCK, BLOBS = "run.lock", "blobs"
-FILES = {LOCK, "config.toml", "run.db", "run.db-wal", "run.db-shm"}  # of a run without results
+FILES = {
+    LOCK,
+    "config.toml",
+    "run.db",
+    "run.db-wal",
+    "run.db-shm",
+    "live.json",
+    "pause",
+}  # of a run without results
 UNFINISHED = re.compile(r"config\.toml\.\d+")
 
 

@@ -27,6 +27,7 @@ from aworld.cli.scores import compare, evaluate, rescore
 from aworld.cli.serve import serve
 from aworld.cli.show import show
 from aworld.cli.train import train
+from aworld.cli.view import view
 from aworld.cli.why import why
 from aworld.core.shown import harmless, shortened
 from aworld.errors import AWorldError
@@ -44,6 +45,7 @@ for name, command in {
     "resume": resume,
     "ls": ls,
     "show": show,
+    "view": view,
     "eval": evaluate,
     "compare": compare,
     "rescore": rescore,

@@ -55,6 +55,12 @@ Out = Annotated[str | None, _option("--out", "A new folder for the run.")]
 Timeout = Annotated[float | None, _option("--timeout", "Seconds that a task may run.")]
 Seed = Annotated[int | None, _option("--seed", "Makes sampling repeatable.")]
 Limit = Annotated[int | None, _option("--limit", "No more than these many tasks.")]
+Only = Annotated[
+    list[str] | None, _option("--only", "The task with this id, and no other; several add up.")
+]
+WithView = Annotated[
+    bool, typer.Option("--view", help="Show it in the browser while it goes: see `aworld view`.")
+]
 FieldNames = Annotated[
     list[str] | None,
     _option("--field", "Which column is which: input=question, ground_truth=answer, id=qid."),

@@ -1,4 +1,4 @@
-"""A recorded run in one line: found by its folder or its name, and summed up quickly."""
+"""A recorded run, found by its folder or its name."""
 
 from __future__ import annotations
 
@@ -6,123 +6,30 @@ import difflib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aworld.cli.job import RUNS
 from aworld.cli.output import as_word
-from aworld.core.failure import STATUSES, first_line
+from aworld.core.failure import first_line
 from aworld.errors import ConfigError, DamagedError, StoreError
+from aworld.store.overview import Overview, is_run, overview, runs_in, summed_up
 from aworld.store.schema import FILE
 
 if TYPE_CHECKING:
     from aworld.store.reader import Run
 
-KEPT = ("damaged-", "repaired")  # folders inside that of a run
-
-SUMS = """
-select status, count(*), sum(tokens), sum(cost), count(value), sum(value)
-from (select r.status, r.tokens, r.cost, {value} as value from results r) group by status
-"""
-
-
-@dataclass(frozen=True)
-class Overview:
-    folder: str
-    status: str  # running, complete or unfinished
-    done: int
-    total: int | None
-    counts: dict[str, int]
-    reward: float | None  # the mean; what was tried and has none counts as 0
-    scored: int  # have a reward
-    counted: int  # of the mean
-    scored_by: str
-    tokens: int
-    cost: float
-    created: float
-
-    @property
-    def succeeded(self) -> int:
-        return self.counts.get("success", 0)
-
-    @property
-    def progress(self) -> str:
-        return f"{self.done}/{'?' if self.total is None else self.total}"
-
-    @property
-    def is_unscored(self) -> bool:
-        """Something was to be scored, and nothing was."""
-        return bool(self.scored_by) and not self.scored and self.counted < self.done
-
-    @property
-    def mean(self) -> str:
-        """Over how many, where that is not all."""
-        if self.reward is None:
-            return "not known"
-        over = "" if self.counted == self.done else f" over {self.counted} of {self.done}"
-        return f"{self.reward:.3f}{over}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def overview(run: Run) -> Overview:
-    """From the columns of its list alone: no trajectory is read."""
-    from aworld.rewards.combined import TRIED
-
-    scoring = run.scoring.number
-    latest = f"select s.value from scores s where s.scoring = {scoring} and s.slot = r.slot"
-    query = SUMS.format(value=f"({latest})" if scoring else "r.reward")
-    rows = {status: sums for status, *sums in run.connection.execute(query)}
-    counts = {status: rows[status][0] for status in STATUSES if status in rows}
-    values = sum(row[3] for row in rows.values())
-    values += sum(rows[status][0] - rows[status][3] for status in TRIED if status in rows)
-    reward = None
-    if run.scoring.name and values:
-        reward = sum(row[4] or 0.0 for row in rows.values()) / values
-    done = sum(counts.values())
-    status = "complete" if done == run.total else "unfinished"
-    return Overview(
-        folder=str(run.folder),
-        status="running" if run.writer is not None else status,
-        done=done,
-        total=run.total,
-        counts=counts,
-        reward=reward,
-        scored=sum(row[3] for row in rows.values()),
-        counted=values,
-        scored_by=run.scoring.name,
-        tokens=sum(row[1] for row in rows.values()),
-        cost=sum(row[2] for row in rows.values()),
-        created=run.meta.get("created") or 0.0,
-    )
-
-
-def summed_up(folder: Path) -> dict[str, Any]:
-    """As data for a list, in which a damaged run is named as well."""
-    from aworld.store.reader import open_run
-
-    try:
-        with open_run(folder) as run:
-            return {"name": run.name, **overview(run).to_dict()}
-    except (StoreError, sqlite3.DatabaseError) as error:
-        name, created = folder.absolute().name, folder.stat().st_mtime
-        return {"name": name, "folder": str(folder), "created": created, "error": str(error)}
-
-
-def is_run(folder: Path) -> bool:
-    return (folder / FILE).is_file()
-
-
-def runs_in(folder: Path) -> list[Path]:
-    """It may be a run itself; then what was kept of it when it was repaired is none of its own."""
-    if not folder.is_dir():
-        return []
-    inside = sorted(place for place in folder.iterdir() if is_run(place))
-    if not is_run(folder):
-        return inside
-    return [folder, *(place for place in inside if not place.name.startswith(KEPT))]
+__all__ = [
+    "Overview",
+    "damage_told",
+    "found_run",
+    "is_run",
+    "known_folder",
+    "overview",
+    "run_folder",
+    "runs_in",
+    "summed_up",
+]
 
 
 @contextmanager

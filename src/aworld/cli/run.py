@@ -31,6 +31,7 @@ def run(
     timeout: options.Timeout = None,
     seed: options.Seed = None,
     limit: options.Limit = None,
+    only: options.Only = None,
     field: options.FieldNames = None,
     split: options.Split = None,
     max_tokens: options.MaxTokens = None,
@@ -41,6 +42,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would run, and check it; start nothing.")
     ] = False,
+    view: options.WithView = False,
     quiet: options.Quiet = False,
     json: options.AsJson = False,
 ) -> int:
@@ -49,6 +51,7 @@ def run(
     from aworld.cli.job import prepared
     from aworld.cli.output import say
     from aworld.cli.settings import given, resolved
+    from aworld.cli.watching import watched
 
     asked = given(
         tasks=tasks,
@@ -62,6 +65,7 @@ def run(
         timeout=timeout,
         seed=seed,
         limit=limit,
+        only=only,
         field=field,
         split=split,
         max_tokens=max_tokens,
@@ -74,5 +78,6 @@ def run(
     if dry_run:
         dry.tell(job, as_json=json)
         return driving.ALL_DONE
-    ending = driving.drive(job.stream(), job.folder, quiet=quiet)
-    return driving.told(ending, as_json=json)
+    with watched(job.folder, wanted=view):
+        ending = driving.drive(job.stream(), job.folder, quiet=quiet)
+        return driving.told(ending, as_json=json)

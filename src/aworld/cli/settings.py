@@ -15,7 +15,7 @@ Tables = dict[str, dict[str, Any]]  # [run] and [command]
 
 KNOWN = {
     "run": tuple(field.name for field in fields(RunConfig)),
-    "command": ("tasks", "agent", "reward", "fields", "split", "limit", "directory"),
+    "command": ("tasks", "agent", "reward", "fields", "split", "limit", "only", "directory"),
 }
 OPEN = {("run", "engine_options"), ("command", "fields")}  # tables with keys of their own
 OPTIONS = {  # those that are not called like their setting
@@ -133,4 +133,7 @@ def _checked(tables: Tables) -> Tables:
     if not isinstance(rewards, list) or not all(isinstance(one, str) for one in rewards):
         raise ConfigError(f"command.reward must be a name, or a list of them, got {rewards!r:.80}")
     command["reward"] = rewards
+    only = command.get("only", [])
+    if not isinstance(only, list) or not all(isinstance(one, str) for one in only):
+        raise ConfigError(f"command.only must be a list of ids of tasks, got {only!r:.80}")
     return tables

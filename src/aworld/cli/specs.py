@@ -74,7 +74,7 @@ def tasks_of(command: Mapping[str, Any], agent: Any) -> Iterable[Task]:
     if not source:
         raise ConfigError("which tasks? give a file, a folder, '-' or module:function")
     columns = {field: column or None for field, column in command.get("fields", {}).items()}
-    return loaded(
+    found = loaded(
         source,
         lambda: load_tasks(
             source,
@@ -84,6 +84,15 @@ def tasks_of(command: Mapping[str, Any], agent: Any) -> Iterable[Task]:
             limit=command.get("limit"),
         ),
     )
+    return _those_named(found, command["only"]) if command.get("only") else found
+
+
+def _those_named(tasks: Iterable[Task], names: list[str]) -> list[Task]:
+    found = [task for task in tasks if task.id in names]
+    missing = set(names) - {task.id for task in found}
+    if missing:
+        raise ConfigError(f"--only: there is no task {min(missing)!r}")
+    return found
 
 
 def is_there(source: str) -> bool:

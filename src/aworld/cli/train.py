@@ -43,6 +43,7 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, say what would run; start nothing.")
     ] = False,
+    view: options.WithView = False,
     quiet: options.Quiet = False,
     json: options.AsJson = False,
 ) -> int:
@@ -51,6 +52,7 @@ def train(
     from aworld.cli.train_file import read_train_file
     from aworld.cli.train_job import check_installed, prepared
     from aworld.cli.train_model import use_threads
+    from aworld.cli.watching import watched
 
     check_installed()
     changed = {"run_dir": run_dir, "steps": steps, "seed": seed}
@@ -74,8 +76,10 @@ def train(
     if dry_run:
         _tell(job, policy, as_json=json)
         return driving.ALL_DONE
-    ending = driving.drive(job, policy, demonstrations, resume=resume, quiet=quiet, options=given)
-    return driving.told(ending, as_json=json)
+    how: dict[str, Any] = {"resume": resume, "quiet": quiet, "options": given}
+    with watched(file.run_dir, wanted=view and not driving.helps()):
+        ending = driving.drive(job, policy, demonstrations, **how)
+        return driving.told(ending, as_json=json)
 
 
 def _tell(job: TrainJob, policy: Policy, *, as_json: bool) -> None:

@@ -101,6 +101,8 @@ class TaskResponse:
     reward: float | None = None
     group_id: str = ""  # the id of the task that it is a sample of
     sample_index: int = 0
+    worker: int | None = field(default=None, compare=False)  # that it ran on
+    began: float | None = field(default=None, compare=False)  # when, by the clock of the driver
 
     @property
     def success(self) -> bool:

@@ -58,6 +58,17 @@ class Outcome:
     error: ErrorInfo | None = None
     seconds: float = 0.0
     attempts: int = 1
+    worker: int | None = None  # that it ran on
+    began: float | None = None  # by the clock of the driver
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An item that a worker is busy with."""
+
+    index: int
+    worker: int
+    began: float  # by the clock of the driver
 
 
 class DriverLine(Protocol):

@@ -42,6 +42,7 @@ class Entry:
     timeout: float | None = None
     shared: Shared | None = None
     attempt: int = 1
+    worker: int | None = None  # that it was last started on
     started_at: float = 0.0
     due: float = math.inf  # when its worker is killed if it still runs
     undelivered: int = 0  # how often its worker died before it could start it
@@ -59,6 +60,8 @@ class Settled:
     error: ErrorInfo | None
     seconds: float
     attempts: int
+    worker: int | None = None  # that it was last started on
+    started_at: float = 0.0
 
 
 # What a worker says of an entry that it has finished: index, status, payload, error, seconds.
@@ -91,6 +94,7 @@ class Dispatcher:
     def __init__(self, *, tasks_per_worker: int, max_attempts: int):
         self.tasks_per_worker = tasks_per_worker
         self.max_attempts = max_attempts
+        self.paused = False  # what runs goes on, nothing more is given out
         self.seats: dict[int, Seat] = {}
         self.fresh: deque[Entry] = deque()
         self.suspects: deque[list[Entry]] = deque()  # each group is to be run apart
@@ -194,6 +198,8 @@ class Dispatcher:
     def assign(self, arriving: int = 0) -> list[tuple[int, list[Entry]]]:
         """Who gets what now. `arriving` workers are about to join: their share is kept for them."""
         orders: list[tuple[int, list[Entry]]] = []
+        if self.paused:
+            return orders
         open_seats: list[Seat] = []
         for seat in self.seats.values():
             if seat.doomed or seat.apart or seat.blocked_by is not None:
@@ -272,7 +278,7 @@ class Dispatcher:
 
     def _started(self, seat: Seat, entry: Entry, now: float) -> None:
         seat.running[entry.index] = entry
-        entry.started_at = now
+        entry.worker, entry.started_at = seat.worker, now
         if entry.timeout is not None:
             entry.due = now + entry.timeout + GRACE_SECONDS
             heapq.heappush(self._deadlines, (entry.due, entry.index, seat.worker))
@@ -359,4 +365,6 @@ class Dispatcher:
     ) -> None:
         del self.unfinished[entry.index]
         self.unfinished_bytes -= entry.size
-        self.settled.append(Settled(entry.index, status, payload, error, seconds, entry.attempt))
+        place = (entry.worker, entry.started_at)
+        settled = Settled(entry.index, status, payload, error, seconds, entry.attempt, *place)
+        self.settled.append(settled)

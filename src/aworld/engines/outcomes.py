@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from aworld.core.failure import ErrorInfo, describe_error
 from aworld.engines import pickling
-from aworld.engines.base import Outcome
+from aworld.engines.base import Outcome, Running
 from aworld.engines.dispatcher import Settled
 
 
@@ -24,10 +25,14 @@ class OutcomeStream:
         on_taken: Callable[[], None],
         on_cancel: Callable[[], None],
         on_announce: Callable[[Any], None],
+        on_pause: Callable[[bool], None] = lambda paused: None,
+        on_look: Callable[[], list[Running]] = list,
     ):
         self._on_taken = on_taken
         self._on_cancel = on_cancel
         self._on_announce = on_announce
+        self._on_pause = on_pause
+        self._on_look = on_look
         self._ready: list[Settled] = []
         self._changed = threading.Condition()
         self._ended = False
@@ -98,14 +103,24 @@ class OutcomeStream:
         """Plain data that every worker of the run finds in `Call.announced`, those to come too."""
         self._on_announce(announcement)
 
+    def pause(self, paused: bool = True) -> None:
+        """What runs goes on to its end; nothing more begins until it is called with False."""
+        self._on_pause(paused)
+
+    def running_now(self) -> list[Running]:
+        """What the workers are busy with."""
+        return self._on_look()
+
     def __iter__(self) -> Iterator[Outcome]:
         while (outcomes := self.take()) is not None:
             yield from outcomes
 
 
 def _unpack(settled: Settled) -> Outcome:
+    began = None if settled.worker is None else wall_clock(settled.started_at)
     outcome = Outcome(
-        settled.index, settled.status, None, settled.error, settled.seconds, settled.attempts
+        *(settled.index, settled.status, None, settled.error, settled.seconds),
+        *(settled.attempts, settled.worker, began),
     )
     if settled.payload is None:
         return outcome
@@ -117,3 +132,8 @@ def _unpack(settled: Settled) -> Outcome:
         outcome.status = "failed"
         outcome.error = ErrorInfo("UnpicklingError", message, cause.traceback)
     return outcome
+
+
+def wall_clock(moment: float) -> float:
+    """When a moment of the switchboard's clock was, by that on the wall."""
+    return time.time() - (time.monotonic() - moment)

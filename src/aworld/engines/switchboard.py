@@ -13,22 +13,24 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pickle import PickleBuffer
 from typing import Any
 
 from aworld.core.failure import ErrorInfo, Status
 from aworld.engines import pickling
-from aworld.engines.base import Function, Item, NewsListener, RuntimeEngine
+from aworld.engines.base import Function, Item, NewsListener, Running, RuntimeEngine
 from aworld.engines.dispatcher import GRACE_SECONDS, Dispatcher, Entry, Settled
 from aworld.engines.feeder import Feeder
-from aworld.engines.outcomes import OutcomeStream
+from aworld.engines.outcomes import OutcomeStream, wall_clock
 from aworld.engines.roster import Member, Roster
 from aworld.engines.wire import Message
 from aworld.errors import ConfigError, EngineError
 
 MOST_SHARED = 64  # shared values that a worker keeps
 TICK_SECONDS = 0.1  # how often deadlines are looked at
+LOOK_SECONDS = 1.0  # for an answer of the loop, unless it is closed
 LATE_SECONDS = 0.5  # a tick that comes so late means that this process was held up
 
 OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
@@ -103,6 +105,8 @@ class Switchboard:
                 on_taken=lambda: run.feeder.look(),
                 on_cancel=lambda: run.feeder.cancel(),
                 on_announce=lambda announcement: self._call(self._announce, run, announcement),
+                on_pause=lambda paused: self._call(self._pause, run, paused),
+                on_look=lambda: self._running_now(run),
             ),
             on_news=on_news,
         )
@@ -127,6 +131,14 @@ class Switchboard:
         if not self._pump_scheduled:
             self._pump_scheduled = True
             self._call(self._pump)
+
+    def _running_now(self, run: Run) -> list[Running]:
+        found: Future[list[Running]] = Future()
+        self._call(self._look, run, found)
+        try:
+            return found.result(LOOK_SECONDS)
+        except TimeoutError:  # it is over
+            return []
 
     def _call(self, function: Callable[..., None], *args: Any) -> None:
         try:
@@ -244,6 +256,19 @@ class Switchboard:
             await self._roster.farewell()
         finally:
             self._loop.stop()
+
+    def _pause(self, run: Run, paused: bool) -> None:
+        run.dispatcher.paused = paused
+        self.look_again()
+
+    def _look(self, run: Run, found: Future[list[Running]]) -> None:
+        found.set_result(
+            [
+                Running(entry.index, seat.worker, wall_clock(entry.started_at))
+                for seat in run.dispatcher.seats.values()
+                for entry in seat.running.values()
+            ]
+        )
 
     # -- what is said to workers ------------------------------------------------------------------
 

@@ -46,6 +46,7 @@ class ModelReply:
     prompt_ids: list[int] | None = None
     completion_ids: list[int] | None = None
     logprobs: list[float] | None = None
+    completion_texts: list[str] | None = None  # of each token, where the server tells
     policy_version: str | None = None
     policy_versions: list[int] | None = None  # of each token, where they are not all the same
 
@@ -203,4 +204,5 @@ def _record(
         "prompt_ids": reply.prompt_ids,
         "completion_ids": reply.completion_ids,
         "logprobs": reply.logprobs,
+        "completion_texts": reply.completion_texts,
     }

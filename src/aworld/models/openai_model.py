@@ -158,6 +158,7 @@ class OpenAIModel(Model):
                 prompt_ids=body.get("prompt_token_ids") or choice.get("prompt_token_ids"),
                 completion_ids=choice.get("token_ids"),
                 logprobs=None if logprobs is None else [entry["logprob"] for entry in logprobs],
+                completion_texts=None if logprobs is None else _texts_of(logprobs),
                 policy_version=_text_or_none(body.get("policy_version")),
                 policy_versions=_if_they_differ(choice.get("policy_versions")),
             )
@@ -257,3 +258,8 @@ def _could_not_connect(error: Exception) -> bool:
 
 
 _answered: set[str] = set()  # endpoints that have answered: their key and model are right
+
+
+def _texts_of(logprobs: list[dict[str, Any]]) -> list[str] | None:
+    texts = [entry.get("token") for entry in logprobs]
+    return [str(text) for text in texts] if None not in texts else None

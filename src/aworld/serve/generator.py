@@ -51,6 +51,10 @@ class Generator:
         self.stop()
 
     @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
     def load(self) -> tuple[int, int]:
         """How many requests are being decoded, and how many wait."""
         return len(self._batch), len(self._waiting)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import socket
 from collections.abc import Iterable
 
 from starlette.responses import JSONResponse
@@ -11,9 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aworld.serve.requests import RefusedError
 from aworld.serve.streaming import error_body
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ANYWHERE = ("0.0.0.0", "::", "")
+from aworld.web.hosts import bare_host
 
 
 class Guard:
@@ -54,27 +51,3 @@ class Guard:
                 code="invalid_api_key",
             )
         return None
-
-
-def bare_host(header: str) -> str:
-    """Without the port."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
-    return header.partition(":")[0].lower()
-
-
-def own_hosts(host: str) -> set[str]:
-    """The names that a server bound to `host` is reached by."""
-    if host not in ANYWHERE:
-        return {host, *(LOOPBACK if host in LOOPBACK else ())}
-    return {*LOOPBACK, socket.gethostname(), socket.getfqdn(), own_address()}
-
-
-def own_address() -> str:
-    """That other machines see; nothing is sent to find it out."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-            return probe.getsockname()[0]
-        except OSError:
-            return "127.0.0.1"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from aworld.core.failure import STATUSES
 from aworld.core.task import Task, TaskResponse
@@ -24,6 +24,9 @@ from aworld.store.packing import unpacked
 from aworld.store.records import RESULT_COLUMNS, TASK_COLUMNS, ResultRow, Rollout, TaskRow, task_of
 from aworld.store.schema import checksum, salvaged
 from aworld.store.scores import Scoring, scores_of, scorings_of
+
+if TYPE_CHECKING:
+    from aworld.drawing import Picture
 
 Found = TypeVar("Found")
 
@@ -212,6 +215,25 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
+
+    # -- in a notebook ---------------------------------------------------------------------------
+
+    def timeline(self) -> Picture:
+        """Which task ran when, and where: one line for each slot of a worker."""
+        from aworld.store.showing import timeline
+
+        return timeline(self)
+
+    def reward_curve(self) -> Picture:
+        """The mean reward of the latest results, as the run went on."""
+        from aworld.store.showing import reward_curve
+
+        return reward_curve(self)
+
+    def _repr_html_(self) -> str:
+        from aworld.store.showing import summary
+
+        return summary(self)
 
     # -- many records ----------------------------------------------------------------------------
 

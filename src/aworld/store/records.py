@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
 
+from aworld.core.plain import printable
 from aworld.core.task import Task, TaskResponse
 from aworld.core.trajectory import Trajectory
 from aworld.errors import DamagedError
@@ -36,6 +37,19 @@ class ResultRow(NamedTuple):
 
 NO_MINUS_ZERO = 0.0  # added to -0.0 it gives 0.0, which is what SQLite would make of it
 RESULT_COLUMNS = ", ".join(ResultRow._fields)
+
+
+class Circumstances(NamedTuple):
+    """Where and when a result was made, and what kind of error ended it."""
+
+    slot: int
+    worker: int | None
+    began: float | None
+    failure: str  # the kind of error; empty where there was none
+
+    @property
+    def crc(self) -> int:
+        return checksum(self[:])
 
 
 class TaskRow(NamedTuple):
@@ -124,6 +138,12 @@ def task_of(row: TaskRow, crc: int, blobs: Blobs) -> Task:
         raise DamagedError(f"the task at {row.position} has another form: {error!r}") from None
     task.has_given_id = has_given_id
     return task
+
+
+def circumstances(slot: int, response: TaskResponse) -> Circumstances:
+    began = None if response.began is None else response.began + NO_MINUS_ZERO
+    failure = "" if response.error is None else printable(response.error.kind)
+    return Circumstances(slot, response.worker, began, failure)
 
 
 def result_row(slot: int, response: TaskResponse, round: int, ended: float) -> ResultRow:

@@ -24,6 +24,7 @@ SOUND: dict[str, Callable[[Row], bool]] = {
     "agents": lambda row: checksum(row[:4]) == row[4],
     "scorings": lambda row: checksum(row[:4]) == row[4],
     "tasks": lambda row: TaskRow(*row[:-1]).crc == row[-1],
+    "circumstances": lambda row: checksum(row[:4]) == row[4],
     "messages": lambda row: checksum((row[0],), row[2]) == row[3],
     "scores": lambda row: checksum(row[:3], row[3]) == row[4],
     "earlier": lambda row: checksum(row[:9]) == row[9] and checksum((row[0],), row[10]) == row[11],
@@ -102,7 +103,10 @@ def _copy(run: Run, folder: Path) -> int:
 
 def _copy_rows(run: Run, new: sqlite3.Connection) -> int:
     old = run.connection
+    there = {name for (name,) in old.execute("select name from sqlite_master")}
     for table, is_sound in SOUND.items():
+        if table not in there:  # of the first runs: they had no circumstances
+            continue
         for row in salvaged(old, f"select * from {table}", schema.KEYS[table]):
             if _is(is_sound, row):
                 _insert(new, table, row)

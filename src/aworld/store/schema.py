@@ -23,7 +23,13 @@ FILE = "run.db"
 READY = "ready.db"  # of a repair that is all but done
 AT_ONCE = 5_000  # bytes of a checksum
 
-TABLES = """
+CIRCUMSTANCES = """
+create table if not exists circumstances (
+    slot integer primary key, worker integer, began real, failure text not null,
+    crc integer not null)
+"""
+
+TABLES = f"""{CIRCUMSTANCES};
 create table meta (
     key text primary key, value text not null, crc integer not null) without rowid;
 create table tasks (
@@ -57,6 +63,7 @@ KEYS = {
     "tasks": "position",
     "agents": "number",
     "results": "slot",
+    "circumstances": "slot",
     "earlier": "slot, round",
     "messages": "id",
     "scorings": "id",
@@ -167,6 +174,7 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
     connection = _connected(folder / FILE, "rw")
     _be_durable(connection)
     version = _version(connection, folder)
+    connection.execute(CIRCUMSTANCES)  # the first runs had none
     while version < VERSION:
         connection.executescript(
             f"begin; {MIGRATIONS[version]} pragma user_version = {version + 1}; commit;"

@@ -24,7 +24,7 @@ from aworld.store.encoding import encode
 from aworld.store.folder import write_config
 from aworld.store.lock import RunLock
 from aworld.store.packing import SharedParts, packed
-from aworld.store.records import result_row, task_row
+from aworld.store.records import circumstances, result_row, task_row
 from aworld.store.schema import checksum
 
 # An earlier result of the same task is kept, in a table of its own.
@@ -33,6 +33,7 @@ insert into earlier select r.*, b.body, b.crc
 from results r join bodies b on b.slot = r.slot where r.slot = ?
 """
 ROWS_AT_ONCE = 500
+REPLACED = ("tasks", "meta", "circumstances")  # what is newer takes the place of what is there
 
 
 class Finished(NamedTuple):
@@ -111,6 +112,7 @@ class RunWriter:
     def _remove(self, run: sqlite3.Connection, slots: list[tuple[int]]) -> None:
         run.executemany("delete from bodies where slot = ?", slots)
         run.executemany("delete from scores where slot = ?", slots)
+        run.executemany("delete from circumstances where slot = ?", slots)
         self._recorded -= run.executemany("delete from results where slot = ?", slots).rowcount
 
     def agent_number(self, name: str, spec: str, fingerprint: str) -> int:
@@ -132,6 +134,7 @@ class RunWriter:
         now, size = time.time(), 0
         results: list[tuple[Any, ...]] = []
         bodies: list[tuple[int, bytes, int]] = []
+        around: list[tuple[Any, ...]] = []
         given_up: list[tuple[int]] = []
         tasks: list[tuple[Any, ...]] = []
         with _clear_errors(self.folder):
@@ -142,6 +145,8 @@ class RunWriter:
                 body = encode(whole, self._blobs)
                 results.append((*result, result.crc))
                 bodies.append((slot, body, checksum((slot,), body)))
+                made = circumstances(slot, response)
+                around.append((*made, made.crc))
                 if round_number:
                     given_up.append((slot,))
             while self._tasks:
@@ -159,6 +164,7 @@ class RunWriter:
             _insert(run, "messages", new)
             _insert(run, "results", results)
             _insert(run, "bodies", bodies)
+            _insert(run, "circumstances", around)
             self._recorded += len(results)
             _insert(run, "meta", [schema.meta_row("recorded", self._recorded)])
         return size
@@ -201,7 +207,7 @@ class RunWriter:
 
 def _insert(run: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
     """Many rows in a statement: after each statement the other threads have a turn, and take it."""
-    way = "insert or replace" if table in ("tasks", "meta") else "insert"
+    way = "insert or replace" if table in REPLACED else "insert"
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
         marks = f"({', '.join('?' * len(part[0]))})"

@@ -1,0 +1,50 @@
+"""How a training goes: its figures by step, and the points at which it was evaluated."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from aworld.train.journal import METRICS
+
+EVALUATED = ("pass@1", "eval_reward", "start_pass@1", "start_eval_reward", "eval_seconds")
+
+
+def curves_of(folder: Path) -> dict[str, Any]:
+    """Columns of the same length; None where a figure was not taken at a step."""
+    lines = [line for line in _lines(folder / METRICS) if "step" in line]
+    by_step: dict[float, dict[str, float | None]] = {}
+    for line in lines:
+        step = _number(line.pop("step"))
+        if step is not None:
+            known = by_step.setdefault(step, {})
+            known |= {name: _number(value) for name, value in line.items()}
+    steps = sorted(by_step)
+    names: dict[str, None] = {}
+    for step in steps:
+        names |= dict.fromkeys(by_step[step])
+    columns = {name: [by_step[step].get(name) for step in steps] for name in names}
+    return {"steps": steps, "columns": columns, "evaluated": [n for n in names if n in EVALUATED]}
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Those that can be read: one may be written right now, another be damaged."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for text in file:
+                try:
+                    line = json.loads(text) if text.endswith("\n") else None
+                except ValueError:
+                    continue
+                if isinstance(line, dict):
+                    yield line
+    except OSError:
+        return
+
+
+def _number(value: Any) -> float | None:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if known and math.isfinite(value) else None

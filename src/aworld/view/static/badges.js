@@ -1,0 +1,60 @@
+// Small signs that several pages use: a status, a sparkline, a number with its name.
+import { h, svg } from "./dom.js";
+import { reward as asReward, share } from "./format.js";
+
+export const STATUSES = ["success", "failed", "truncated", "timeout", "crashed", "cancelled", "skipped"];
+
+export function pill(status) {
+  return h("span", { class: `pill s-${/^[a-z]+$/.test(status) ? status : "unknown"}` }, status);
+}
+
+// How good it was, as a colour beside the number: 0 is red, 1 is green, what lies outside is grey.
+export function rewardBadge(value) {
+  if (value === null || value === undefined) return h("span", { class: "dim" }, "–");
+  const place = Math.max(0, Math.min(10, Math.round(value * 10)));
+  return h("span", { class: `reward r${place}` }, asReward(value));
+}
+
+export function fact(name, value, title) {
+  return h("div", { class: "fact", title }, h("span", { class: "name" }, name), h("span", { class: "value" }, value));
+}
+
+export function progress(done, total, counts = {}) {
+  const all = total || done || 1;
+  const bar = h("div", {
+    class: "progress", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": all, "aria-valuenow": done,
+    "aria-label": `${done} of ${total === null ? "an unknown number" : total} done`,
+  });
+  for (const status of STATUSES) {
+    if (!counts[status]) continue;
+    const width = `${(100 * counts[status]) / all}%`;
+    bar.append(h("span", { class: `b-${status}`, css: { width }, title: `${counts[status]} ${status}` }));
+  }
+  return bar;
+}
+
+export function spark(values, label) {
+  const width = 96, height = 22;
+  const known = values.map((value, place) => [place, value]).filter(([, value]) => value !== null);
+  const place = svg("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  if (known.length < 2) return place;
+  const numbers = known.map(([, value]) => value);
+  const low = Math.min(...numbers), range = Math.max(...numbers) - low || 1;
+  const x = (n) => ((n / (values.length - 1)) * (width - 4) + 2).toFixed(1);
+  const y = (value) => (height - 3 - ((value - low) / range) * (height - 6)).toFixed(1);
+  const line = known.map(([n, value], index) => `${index ? "L" : "M"}${x(n)} ${y(value)}`).join("");
+  const [first, last] = [known[0], known[known.length - 1]];
+  place.append(svg("path", { class: "under", d: `${line}L${x(last[0])} ${height}L${x(first[0])} ${height}Z` }));
+  place.append(svg("path", { class: "line", d: line }));
+  place.append(svg("circle", { cx: x(last[0]), cy: y(last[1]), r: 1.8 }));
+  return place;
+}
+
+export function legend(statuses) {
+  const items = statuses.map((status) => h("span", { class: "key" }, h("i", { class: `b-${status}` }), status));
+  return h("div", { class: "legend" }, items);
+}
+
+export function successShare(counts, done) {
+  return share(counts.success || 0, done);
+}

@@ -1,0 +1,81 @@
+// Two runs task by task: what got better, what got worse.
+import { get } from "./api.js";
+import { fact, rewardBadge } from "./badges.js";
+import { fill, h } from "./dom.js";
+import * as f from "./format.js";
+import { crumbs, go, link, problem } from "./router.js";
+
+const AT_ONCE = 100;
+
+export async function comparePage(place, params) {
+  crumbs(["runs", "/", {}], "compare");
+  const known = (await get("runs")).runs.filter((run) => !run.error);
+  const result = h("div", { class: "result" });
+  const choice = (name) => {
+    const select = h("select", { "aria-label": `the ${name} run` }, h("option", { value: "" }, "choose a run"), known.map((run) => h("option", { value: run.id }, `${run.name}${run.reward === null ? "" : ` (${f.reward(run.reward)})`}`)));
+    select.value = params[name] || "";
+    select.addEventListener("change", () => {
+      params[name] = select.value;
+      go("/compare", { first: params.first, second: params.second }, { replace: true });
+      load();
+    });
+    return select;
+  };
+  fill(place, h("div", { class: "title" }, h("h1", {}, "Compare")), h("div", { class: "versus" }, choice("first"), h("span", { class: "dim" }, "with"), choice("second")), result);
+
+  async function load() {
+    if (!params.first || !params.second) {
+      fill(result, h("p", { class: "empty" }, "Choose two runs of the same tasks."));
+      return;
+    }
+    fill(result, h("p", { class: "loading" }, "Comparing…"));
+    try {
+      draw(result, await get("compare", { first: params.first, second: params.second }), params);
+    } catch (error) {
+      fill(result, problem(error));
+    }
+  }
+  await load();
+}
+
+function draw(place, found, { first, second }) {
+  const { difference } = found, sign = difference.mean > 0 ? "+" : "";
+  const interval = difference.low === null ? "" : `${f.reward(difference.low)} to ${f.reward(difference.high)}`;
+  const sure = difference.low !== null && (difference.low > 0 || difference.high < 0);
+  const verdict = !sure ? "no clear difference" : difference.mean > 0 ? "the second is better" : "the second is worse";
+  const all = found.better + found.worse + found.same || 1;
+  const part = (name, count, kind) => h("span", { class: kind, css: { width: `${(100 * count) / all}%` }, title: `${count} ${name}` });
+  const facts = h("section", { class: "facts" },
+    fact("Mean reward", h("span", {}, f.reward(found.means[0]), h("small", {}, ` → ${f.reward(found.means[1])}`))),
+    fact("Difference", h("span", {}, `${sign}${f.reward(difference.mean)}`, interval ? h("small", { class: "below" }, interval) : null), `${Math.round(100 * difference.confidence)}% interval`),
+    fact("Better", f.whole(found.better)), fact("Worse", f.whole(found.worse)), fact("Same", f.whole(found.same)),
+    h("div", { class: "fact wide" }, h("span", { class: "name" }, verdict), h("div", { class: "progress", "aria-hidden": "true" }, part("worse", found.worse, "b-failed"), part("same", found.same, "b-skipped"), part("better", found.better, "b-success"))));
+  const notes = [];
+  if (found.rewards[0] !== found.rewards[1]) notes.push(`They were scored differently: ${found.rewards[0]} and ${found.rewards[1]}.`);
+  if (found.counts.changed) notes.push(`${f.plural(found.counts.changed, "task")} changed between the runs and are left out.`);
+  const only = [["first", found.counts.only_first], ["second", found.counts.only_second]].filter(([, count]) => count);
+  notes.push(...only.map(([name, count]) => `${f.plural(count, "task")} only in the ${name}.`));
+  fill(place, facts, notes.length ? h("p", { class: "warning" }, notes.join(" ")) : null,
+    h("div", { class: "columns two" }, side("Got better", found.changes.filter((one) => one.second > one.first), "b-success"), side("Got worse", found.changes.filter((one) => one.second < one.first), "b-failed")));
+
+  function side(title, changes, kind) {
+    const most = Math.max(...changes.map((one) => Math.abs(one.second - one.first)), 1e-9);
+    const list = h("ul", { class: "changes" });
+    const more = h("button", { type: "button", class: "quiet small" });
+    let count = 0;
+    const grow = () => {
+      for (const one of changes.slice(count, count + AT_ONCE)) {
+        const size = `${(100 * Math.abs(one.second - one.first)) / most}%`;
+        list.append(h("li", {}, link("/task", { run: second, task: one.task_id }, { class: "name" }, one.task_id),
+          h("span", { class: "size" }, h("i", { class: kind, css: { width: size } })),
+          link("/task", { run: first, task: one.task_id }, { title: `in ${first}` }, rewardBadge(one.first)), h("span", { class: "dim" }, "→"), link("/task", { run: second, task: one.task_id }, { title: `in ${second}` }, rewardBadge(one.second))));
+      }
+      count += AT_ONCE;
+      more.hidden = count >= changes.length;
+      fill(more, `${f.whole(changes.length - count)} more`);
+    };
+    more.addEventListener("click", grow);
+    grow();
+    return h("section", { class: "card" }, h("header", {}, h("h2", {}, title), h("span", { class: "dim" }, f.whole(changes.length))), changes.length ? list : h("p", { class: "empty" }, "None."), more);
+  }
+}

@@ -1,0 +1,73 @@
+// Numbers and times in few characters.
+
+export function count(value) {
+  if (value === null || value === undefined) return "–";
+  if (value < 10_000) return String(value);
+  if (value < 1_000_000) return `${trimmed(value / 1000, value < 100_000 ? 1 : 0)}k`;
+  if (value < 1e9) return `${trimmed(value / 1e6, value < 1e8 ? 1 : 0)}M`;
+  return `${trimmed(value / 1e9, 1)}G`;
+}
+
+export function whole(value) {
+  return value === null || value === undefined ? "–" : value.toLocaleString("en-US");
+}
+
+export function share(part, all) {
+  if (!all) return "–";
+  const percent = (100 * part) / all;
+  return `${percent > 99 && percent < 100 ? percent.toFixed(1) : Math.round(percent)}%`;
+}
+
+export function reward(value) {
+  return value === null || value === undefined ? "–" : trimmed(value, 3);
+}
+
+export function seconds(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (value < 0.0995) return `${Math.round(value * 1000)} ms`;
+  if (value < 9.95) return `${value.toFixed(1)} s`;
+  if (value < 60) return `${Math.round(value)} s`;
+  const minutes = Math.floor(value / 60);
+  if (minutes < 60) return `${minutes}m ${String(Math.floor(value % 60)).padStart(2, "0")}s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours}h ${String(minutes % 60).padStart(2, "0")}m`;
+  return `${Math.floor(hours / 24)}d ${hours % 24}h`;
+}
+
+export function rate(value) {
+  if (!Number.isFinite(value)) return "–";
+  return value < 10 ? value.toFixed(1) : count(Math.round(value));
+}
+
+export function cost(value) {
+  if (!value) return "–";
+  return value < 0.01 ? value.toPrecision(2) : value.toFixed(value < 100 ? 2 : 0);
+}
+
+export function when(moment) {
+  if (!moment) return "–";
+  const date = new Date(moment * 1000), now = new Date();
+  const time = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  if (date.toDateString() === now.toDateString()) return `today ${time}`;
+  const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  return date.getFullYear() === now.getFullYear() ? `${day} ${time}` : `${day} ${date.getFullYear()}`;
+}
+
+export function plural(number, one, many) {
+  return `${whole(number)} ${number === 1 ? one : many || one + "s"}`;
+}
+
+export function trimmed(value, digits) {
+  if (!Number.isFinite(value)) return "–";
+  const text = value.toFixed(digits);
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+export function figure(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size >= 10_000) return count(Math.round(value));
+  if (size >= 100) return trimmed(value, 0);
+  if (size >= 1) return trimmed(value, 2);
+  return size === 0 ? "0" : size < 0.001 ? value.toExponential(1) : trimmed(value, 4);
+}

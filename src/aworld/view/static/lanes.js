@@ -1,0 +1,165 @@
+// Bars on lanes: one lane for each worker slot that was really in use, none with two bars at once.
+
+// A reply of /api/bars: see bars.py for its form.
+export function readBars(buffer) {
+  const view = new DataView(buffer);
+  const count = view.getUint32(16, true);
+  let place = 24;
+  const column = (Type) => {
+    const made = new Type(buffer, place, count);
+    place += count * Type.BYTES_PER_ELEMENT;
+    return made;
+  };
+  return {
+    base: view.getFloat64(0, true), until: view.getFloat64(8, true), samples: view.getUint32(20, true), count,
+    slots: column(Uint32Array), workers: column(Int32Array), began: column(Float32Array),
+    seconds: column(Float32Array), rewards: column(Float32Array), statuses: column(Uint8Array),
+  };
+}
+
+// Grows as results come in. A bar keeps its lane: best fit in the order of their ends needs no more
+// lanes than there were tasks at once. Clocks are not exact: a worker that has `most` slots gets no
+// more lanes than that, even where two bars seem to meet.
+export class Lanes {
+  constructor(most) {
+    this.most = most || Infinity;
+    this.base = null;
+    this.workers = new Map(); // number -> its lanes, each {ends, bars}
+    this.bySlot = new Map();
+    this.count = 0;
+    this.first = Infinity;
+    this.last = -Infinity;
+    this.busy = 0;
+  }
+
+  add(bars) {
+    if (!bars.count) return;
+    if (this.base === null) this.base = bars.base;
+    const shift = bars.base - this.base;
+    const order = Uint32Array.from({ length: bars.count }, (_, n) => n);
+    const end = (n) => bars.began[n] + bars.seconds[n];
+    order.sort((one, other) => end(one) - end(other));
+    for (const n of order) {
+      const bar = { slot: bars.slots[n], x: bars.began[n] + shift, to: end(n) + shift, status: bars.statuses[n], reward: bars.rewards[n], worker: bars.workers[n] };
+      this.place(bar);
+    }
+    this.settled = false;
+  }
+
+  place(bar) {
+    const earlier = this.bySlot.get(bar.slot);
+    if (earlier) earlier.gone = true; // it was run again
+    this.bySlot.set(bar.slot, bar);
+    if (!this.workers.has(bar.worker)) this.workers.set(bar.worker, []);
+    const lanes = this.workers.get(bar.worker);
+    let best = null;
+    for (const lane of lanes) {
+      if (lane.end <= bar.x + 0.002 && (best === null || lane.end > best.end)) best = lane;
+    }
+    if (best === null && lanes.length >= this.most && bar.worker >= 0) best = lanes.reduce((one, other) => (other.end < one.end ? other : one));
+    if (best === null) lanes.push((best = { end: 0, bars: [] }));
+    best.end = bar.to;
+    best.bars.push(bar);
+    this.count += 1;
+    this.first = Math.min(this.first, bar.x);
+    this.last = Math.max(this.last, bar.to);
+    this.busy += bar.to - bar.x;
+  }
+
+  // [{worker, bars}], the workers in order; those that are not known last.
+  rows() {
+    if (this.settled) return this.flat;
+    const numbers = [...this.workers.keys()].sort((one, other) => (one < 0 ? 1 : other < 0 ? -1 : one - other));
+    this.flat = numbers.flatMap((worker) => this.workers.get(worker).map((lane, n) => ({ worker, first: n === 0, bars: lane.bars, columns: columnsOf(lane) })));
+    this.settled = true;
+    return this.flat;
+  }
+
+  // How many tasks ran at once, in steps over the whole time.
+  together(steps) {
+    const span = this.last - this.first || 1, width = span / steps;
+    const sums = new Float64Array(steps);
+    for (const { bars } of this.rows()) {
+      for (const bar of bars) {
+        let n = Math.max(0, Math.floor((bar.x - this.first) / width));
+        const end = Math.min(steps - 1, Math.floor((bar.to - this.first) / width));
+        for (; n <= end; n++) {
+          const from = this.first + n * width;
+          sums[n] += Math.max(0, Math.min(bar.to, from + width) - Math.max(bar.x, from));
+        }
+      }
+    }
+    return sums.map((sum) => sum / width);
+  }
+}
+
+// The bars of a lane as numbers alone: 100,000 of them are gone through for each picture. They are
+// packed again only when there are new ones.
+function columnsOf(lane) {
+  const bars = lane.bars.filter((bar) => !bar.gone);
+  if (lane.columns && lane.columns.count === bars.length && lane.columns.last === bars[bars.length - 1]) return lane.columns;
+  const reward = (bar) => (Number.isNaN(bar.reward) ? NO_REWARD : Math.max(0, Math.min(10, Math.round(bar.reward * 10))));
+  lane.columns = {
+    count: bars.length, last: bars[bars.length - 1],
+    from: Float64Array.from(bars, (bar) => bar.x), to: Float64Array.from(bars, (bar) => bar.to),
+    statuses: Uint8Array.from(bars, (bar) => Math.min(bar.status, 8)), rewards: Uint8Array.from(bars, reward),
+  };
+  return lane.columns;
+}
+
+export const NO_REWARD = 11;
+
+// The first number of a column that is not below a moment.
+export function placeOf(column, moment) {
+  let low = 0, high = column.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (column[middle] < moment) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function endOf(row) {
+  return row.bars.length ? row.bars[row.bars.length - 1].to : -Infinity;
+}
+
+// The first bar of a lane that ends after a moment.
+export function firstAfter(bars, moment) {
+  let low = 0, high = bars.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (bars[middle].to < moment) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// The same rows with what runs now: each in a lane of its worker that is free, or in a new one as
+// long as the worker has no more than `most`.
+export function withRunning(rows, running, { base, most }, now) {
+  if (!running.length) return rows;
+  const byWorker = new Map();
+  for (const [slot, worker, began] of running) {
+    if (!byWorker.has(worker)) byWorker.set(worker, []);
+    byWorker.get(worker).push({ slot, x: began - base, to: now - base, status: 7, reward: NaN, worker });
+  }
+  const all = [];
+  const place = (worker, from) => {
+    for (const bar of byWorker.get(worker) || []) {
+      const own = all.slice(from).filter((row) => !row.live);
+      let lane = own.find((row) => endOf(row) <= bar.x + 0.05);
+      if (!lane && own.length && all.length - from >= most) lane = own.reduce((one, other) => (endOf(other) < endOf(one) ? other : one));
+      if (!lane) all.push((lane = { worker, first: all.length === from, bars: [], columns: null }));
+      lane.live = bar;
+    }
+    byWorker.delete(worker);
+  };
+  for (let n = 0; n < rows.length; ) {
+    const { worker } = rows[n], from = all.length;
+    for (; n < rows.length && rows[n].worker === worker; n++) all.push({ ...rows[n] });
+    place(worker, from);
+  }
+  for (const worker of [...byWorker.keys()].sort((one, other) => one - other)) place(worker, all.length);
+  return all;
+}

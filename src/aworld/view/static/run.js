@@ -1,0 +1,184 @@
+// One run: how it stands, how parallel it is, what fails, and its tasks. Live.
+import { get, getBytes, listen, post } from "./api.js";
+import { fact, pill, progress, rewardBadge, successShare } from "./badges.js";
+import { Chart } from "./charts.js";
+import { fill, h, toast } from "./dom.js";
+import { exportedBars, isExport, onlyRun } from "./exported.js";
+import * as f from "./format.js";
+import { keys } from "./keyboard.js";
+import { readBars } from "./lanes.js";
+import { crumbs, go, link, problem } from "./router.js";
+import { TaskTable } from "./tasks.js";
+import { Timeline } from "./timeline.js";
+
+export async function runPage(place, params, isCurrent) {
+  const run = isExport ? onlyRun() : params.run;
+  crumbs(...(isExport ? [] : [["runs", "/", {}]]), run);
+  let figures = await get("run", { run });
+  let now = { running: null, paused: false, writer: null };
+  const facts = h("section", { class: "facts", "aria-label": "Figures" });
+  const state = h("span", {}), actions = h("div", { class: "actions" }), messages = h("div", {});
+  const failures = h("section", { class: "card failures", "aria-label": "Failures by kind" });
+  const timeline = new Timeline({
+    slots: figures.per_worker,
+    onOpen: (slot) => go("/task", { run, slot }),
+    brief: (slot) => get("brief", { run, slot }).then((found) => found.task).catch(() => null),
+  });
+  const pace = new Chart("Tasks per second", { time: true, height: 130, format: f.rate });
+  const tokens = new Chart("Tokens per second", { time: true, height: 130, format: f.rate });
+  const worth = new Chart("Reward", { time: true, height: 130 });
+  const table = new TaskTable(run, params);
+  table.samples = figures.samples;
+  fill(place, h("div", { class: "title" }, h("h1", {}, figures.name), state, h("span", { class: "spacer" }), actions), messages, facts,
+    timeline.element, h("div", { class: "columns" }, h("section", { class: "card" }, pace.element), h("section", { class: "card" }, tokens.element), h("section", { class: "card worth" }, worth.element), failures), table.element);
+
+  function draw() {
+    drawFacts(facts, figures, now);
+    fill(state, pill(now.paused ? "paused" : figures.status), h("span", { class: "dim" }, ` ${about(figures)}`));
+    fill(actions, buttons(run, figures, now));
+    drawMessages(messages, figures, now);
+    const curves = curvesOf(figures.series);
+    pace.show([{ label: "tasks/s", line: "line-1", xs: curves.xs, ys: curves.tasks, area: true }]);
+    tokens.show([{ label: "tokens/s", line: "line-2", xs: curves.xs, ys: curves.tokens, area: true }]);
+    worth.show(figures.scored ? [{ label: "mean reward", line: "line-3", xs: curves.xs, ys: curves.reward }] : []);
+    worth.element.parentElement.hidden = !figures.scored;
+    tokens.element.parentElement.hidden = !figures.tokens;
+    drawFailures(failures, figures, (changes) => table.choose(changes));
+  }
+
+  let until = 0, loading = false, missed = false, had = null;
+  async function loadBars() {
+    if (loading) {
+      missed = true;
+      return;
+    }
+    loading = true;
+    try {
+      const bars = isExport ? exportedBars() : readBars(await getBytes("bars", { run, since: until || "" }));
+      until = bars.until;
+      if (isCurrent()) timeline.add(bars);
+    } catch (error) {
+      if (isCurrent()) timeline.tell();
+    }
+    loading = false;
+    if (missed) {
+      missed = false;
+      loadBars();
+    }
+  }
+  draw();
+  loadBars();
+  const stop = listen({ run }, {
+    run: (news) => {
+      figures = news;
+      draw();
+      if (had !== null && had !== news.recorded) {
+        loadBars();
+        table.refresh();
+      }
+      had = news.recorded ?? 0;
+    },
+    now: (news) => {
+      const changed = news.paused !== now.paused || Boolean(news.writer) !== Boolean(now.writer) || JSON.stringify(news.started) !== JSON.stringify(now.started);
+      now = news;
+      timeline.setRunning(now.running, now.at);
+      if (changed) draw();
+      else drawFacts(facts, figures, now);
+    },
+    problem: (news) => fill(messages, problem(news)),
+  });
+  const forget = keys({
+    "/": [() => table.focusSearch(), "search in tasks"],
+    j: [() => table.step(1), "next task"], k: [() => table.step(-1), "previous task"],
+    "+": [() => timeline.zoom(1 / 1.4), "zoom into the timeline"], "-": [() => timeline.zoom(1.4), "zoom out"], 0: [() => timeline.fit(), "show the whole timeline"],
+  });
+  return () => {
+    stop();
+    forget();
+    timeline.destroy();
+    [pace, tokens, worth].forEach((chart) => chart.destroy());
+  };
+}
+
+function about(run) {
+  const where = run.workers ? `${f.plural(run.workers, "worker")} of ${f.plural(run.per_worker || 16, "slot")}` : "";
+  const samples = run.samples > 1 ? `${run.samples} samples each` : "";
+  return [run.engine, where, samples, run.scored_by ? `scored by ${run.scored_by}` : ""].filter(Boolean).join(" · ");
+}
+
+function drawFacts(place, run, now) {
+  const active = run.status === "running", end = active ? now.at || Date.now() / 1000 : run.ended;
+  const lasted = run.began ? Math.max(end - run.began, 0) : null;
+  const left = active && run.total && run.done && lasted ? ((run.total - run.done) * lasted) / run.done : null;
+  const last = lastPace(run.series, active);
+  fill(place,
+    h("div", { class: "fact wide" }, h("span", { class: "name" }, "Done"), h("span", { class: "value" }, f.whole(run.done), h("small", {}, ` of ${run.total === null ? "?" : f.whole(run.total)}`)), progress(run.done, run.total, run.counts)),
+    active || now.running ? fact("Running", now.running ? f.whole(now.running_count) : "–", "tasks that workers are busy with") : null,
+    fact("Success", successShare(run.counts, run.done)),
+    run.scored_by ? fact("Reward", rewardBadge(run.reward), `the mean over ${run.counted} by ${run.scored_by}; what was tried and has none counts as 0`) : null,
+    fact("Tasks/s", f.rate(last)),
+    run.tokens ? fact("Tokens", f.count(run.tokens)) : null, run.cost ? fact("Cost", f.cost(run.cost)) : null,
+    fact(left ? "Time left" : "Time", left ? f.seconds(left) : f.seconds(lasted), run.began ? `since ${new Date(run.began * 1000).toLocaleString()}` : ""));
+}
+
+function lastPace(series, active) {
+  const all = series.points.reduce((sum, point) => sum + point[1], 0);
+  if (!series.points.length) return NaN;
+  if (!active) return all / (series.count * series.step);
+  const steps = Math.ceil(series.count / 10), recent = series.points.filter(([place]) => place >= series.count - steps);
+  return recent.reduce((sum, point) => sum + point[1], 0) / (steps * series.step);
+}
+
+function curvesOf(series) {
+  const xs = [], tasks = [], tokens = [], reward = [];
+  if (!series.points.length) return { xs, tasks, tokens, reward };
+  const known = new Map(series.points.map((point) => [point[0], point]));
+  for (let n = 0; n < series.count; n++) {
+    const point = known.get(n);
+    xs.push((n + 0.5) * series.step);
+    tasks.push(point ? point[1] / series.step : 0);
+    tokens.push(point ? point[3] / series.step : 0);
+    reward.push(point && point[4] ? point[5] / point[4] : null);
+  }
+  return { xs, tasks, tokens, reward };
+}
+
+function drawFailures(place, run, choose) {
+  const most = Math.max(...run.failures.map(([, , times]) => times), 1);
+  const rows = run.failures.map(([status, kind, times]) => h("li", {}, h("button", { type: "button", title: "show these tasks", on: { click: () => choose({ status, failure: kind, text: "" }) } },
+    h("span", { class: "kind" }, kind || status), h("span", { class: "times num" }, f.whole(times)), h("span", { class: "size" }, h("i", { class: `b-${status}`, css: { width: `${(100 * times) / most}%` } })))));
+  fill(place, h("header", {}, h("h2", {}, "Failures")), rows.length ? h("ul", {}, rows) : h("p", { class: "empty" }, run.done ? "None." : "Nothing has ended yet."));
+}
+
+function drawMessages(place, run, now) {
+  const parts = [];
+  if (run.damage && run.damage.length) parts.push(h("p", { class: "warning", role: "alert" }, `Damaged: ${run.damage[0].reason}. `, h("code", {}, `aworld doctor ${run.folder} --repair`), " makes a sound run of what is left."));
+  if (now.started && !now.started.going && now.started.code) parts.push(h("div", { class: "warning", role: "alert" }, "It could not be run again:", h("pre", {}, now.started.said)));
+  fill(place, parts);
+}
+
+function buttons(run, figures, now) {
+  if (isExport) return [];
+  const failed = figures.done - (figures.counts.success || 0);
+  const button = (title, action, hint, sure) => h("button", { type: "button", title: hint, on: { click: () => act(run, action, sure) } }, title);
+  const made = [];
+  if (now.writer) {
+    made.push(now.paused ? button("Go on", "go-on", "begin tasks again") : button("Pause", "pause", "what runs comes to its end, nothing more begins"));
+    made.push(button("Cancel", "cancel", "end the run; it can be resumed", "End this run? What runs comes to its end; the rest can be resumed."));
+  } else {
+    if (figures.status === "unfinished") made.push(button("Resume", "resume", "run what is owed", "Run what is owed? This runs the agent that the run names, on this machine."));
+    if (failed) made.push(button("Run failed again", "retry", "the earlier results are kept", `Run ${f.plural(failed, "failed task")} again? This runs the agent that the run names, on this machine.`));
+  }
+  if (figures.training) made.push(link("/training", { run }, { class: "button quiet" }, "Training"));
+  made.push(link("/compare", { first: run }, { class: "button quiet" }, "Compare"));
+  return made;
+}
+
+async function act(run, action, sure) {
+  if (sure && !confirm(sure)) return;
+  try {
+    toast((await post("act", { run, action })).said);
+  } catch (error) {
+    toast(error.message, "bad");
+  }
+}

@@ -1,0 +1,92 @@
+// A conversation as it was: who said what, with which tools, how long it took.
+import { rewardBadge } from "./badges.js";
+import { h } from "./dom.js";
+import * as f from "./format.js";
+import { tokenText } from "./tokens.js";
+
+const LONG = 1600, SYSTEM = 400;
+const WHO = { system: "System", user: "User", assistant: "Model", tool: "Tool", input: "Input", action: "Answer", error: "Error", note: "", developer: "Developer" };
+
+// Sub-agents that talk between the turns of the others stand side by side, under their names.
+export function talk(turns, { verdict = null, colouring = "" } = {}) {
+  const agents = [...new Set(turns.map((turn) => turn.agent))].filter(Boolean);
+  const depthOf = (agent) => agent.split("/").length;
+  const least = Math.min(...agents.map(depthOf));
+  const outer = agents.filter((agent) => depthOf(agent) === least);
+  const isOuter = (turn) => agents.length < 2 || !turn.agent || (outer.length === 1 && turn.agent === outer[0]);
+  const made = [];
+  let aside = [];
+  const flush = () => {
+    if (aside.length) made.push(sideBySide(aside, verdict, colouring));
+    aside = [];
+  };
+  for (const turn of turns) {
+    if (isOuter(turn)) {
+      flush();
+      made.push(block(turn, { verdict, colouring, named: agents.length > 1 }));
+    } else {
+      aside.push(turn);
+    }
+  }
+  flush();
+  return h("div", { class: "talk" }, made);
+}
+
+function sideBySide(turns, verdict, colouring) {
+  const agents = [...new Set(turns.map((turn) => turn.agent))];
+  return h("div", { class: "aside", role: "group", "aria-label": `${agents.length} agents side by side`, css: { "--columns": String(agents.length) } },
+    agents.map((agent) => h("section", { class: "agent", "aria-label": `agent ${agent}` }, h("h3", {}, agent.split("/").slice(-1)[0], h("span", { class: "dim" }, ` ${agent}`)),
+      turns.filter((turn) => turn.agent === agent).map((turn) => block(turn, { verdict, colouring })))));
+}
+
+function block(turn, { verdict, colouring, named = false }) {
+  const kind = WHO[turn.kind] === undefined ? "other" : turn.kind;
+  if (kind === "note") return h("p", { class: "note dim" }, turn.text);
+  const who = turn.kind === "tool" ? turn.tool || turn.name || "Tool" : WHO[turn.kind] ?? turn.kind;
+  const head = h("header", {}, h("span", { class: "who" }, who), named && turn.agent ? h("span", { class: "tag" }, turn.agent) : null, turn.failed ? h("span", { class: "tag bad" }, "failed") : null, h("span", { class: "spacer" }), facts(turn));
+  const parts = [head];
+  if (turn.reasoning) parts.push(h("details", { class: "reasoning" }, h("summary", {}, "Reasoning"), text(turn.reasoning)));
+  const trained = verdict && verdict.trained && turn.tokens && turn.tokens.trainable;
+  if (colouring && turn.tokens) parts.push(tokenText(turn.tokens, { colouring, trained, verdict }));
+  else if (turn.text) parts.push(long(turn));
+  for (const call of turn.calls || []) parts.push(toolCall(call));
+  return h("article", { class: `turn t-${kind}` }, parts);
+}
+
+function facts(turn) {
+  const seconds = turn.ended && turn.began ? turn.ended - turn.began : null;
+  const said = [
+    turn.completion_tokens !== undefined ? `${f.count(turn.prompt_tokens)} + ${f.count(turn.completion_tokens)} tokens` : null,
+    seconds !== null ? f.seconds(seconds) : null,
+    turn.cost ? `cost ${f.cost(turn.cost)}` : null,
+    turn.attempts > 1 ? `${turn.attempts} attempts` : turn.attempts === 0 ? "from the cache" : null,
+    turn.finish_reason && !["stop", "tool_calls"].includes(turn.finish_reason) ? turn.finish_reason : null,
+  ];
+  const hint = [turn.model, turn.version !== null && turn.version !== undefined ? `policy version ${turn.version}` : null].filter(Boolean).join(", ");
+  return h("span", { class: "dim num", title: hint }, said.filter(Boolean).join(" · "), turn.reward !== null && turn.reward !== undefined ? [" · reward ", rewardBadge(turn.reward)] : null);
+}
+
+function long(turn) {
+  const most = turn.kind === "system" ? SYSTEM : LONG;
+  if (turn.text.length <= most * 1.25) return text(turn.text);
+  const all = h("div", {}), start = text(turn.text.slice(0, most) + "…");
+  const more = h("button", { type: "button", class: "quiet small", "aria-expanded": "false" }, `show all ${f.count(turn.text.length)} characters`);
+  more.addEventListener("click", () => {
+    start.replaceWith(text(turn.text));
+    more.remove();
+  });
+  all.append(start, more);
+  return all;
+}
+
+function text(content) {
+  return h("div", { class: "said", dir: "auto" }, content);
+}
+
+function toolCall({ name, arguments: given }) {
+  const isTable = given !== null && typeof given === "object" && !Array.isArray(given);
+  const words = isTable
+    ? h("dl", {}, Object.entries(given).flatMap(([key, value]) => [h("dt", {}, key), h("dd", { dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value, null, 1))]))
+    : h("div", { class: "said" }, typeof given === "string" ? given : JSON.stringify(given));
+  return h("div", { class: "call" }, h("span", { class: "function" }, name), words);
+}

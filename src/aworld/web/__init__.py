@@ -1,0 +1,1 @@
+"""What the servers of this package share: how they listen, and by which names they are reached."""

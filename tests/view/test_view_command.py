@@ -1,0 +1,96 @@
+"""`aworld view` and `aworld run --view`, from the shell."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+
+import httpx
+import pytest
+import scenes
+
+AGENT = "async def echo(question):\n    return question\n"
+
+
+def aworld(folder, *words, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "aworld", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def here(tmp_path):
+    (tmp_path / "agents.py").write_text(AGENT)
+    rows = [{"id": f"t{n}", "question": f"q{n}", "answer": f"q{n}"} for n in range(5)]
+    (tmp_path / "tasks.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return tmp_path
+
+
+def test_the_command_prints_a_link_with_the_key_and_ends_with_ctrl_c(tmp_path):
+    scenes.many_tasks(tmp_path / "runs" / "first", 5)
+    view = subprocess.Popen(
+        [sys.executable, "-m", "aworld", "view", "runs/first", "--port", "0"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    url = view.stdout.readline().strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/run\?run=first#key=[\w-]+", url)
+    assert httpx.get(url.partition("#")[0]).status_code == 200
+    view.send_signal(signal.SIGINT)
+    said = view.communicate(timeout=20)[1]
+    assert view.returncode == 0
+    assert "Ctrl-C" in said
+
+
+def test_a_run_with_a_view_says_where_and_ends_when_it_is_over(here):
+    words = ["run", "tasks.jsonl", "--agent", "agents.py:echo", "--workers", "1", "--view"]
+    done = aworld(here, *words, "--reward", "exact_match", "--out", "runs/a", "--json")
+    assert json.loads(done.stdout)["done"] == 5
+    (url,) = re.findall(r"see it: (\S+)", done.stderr)
+    assert "/run?run=a#key=" in url
+    with pytest.raises(httpx.TransportError):
+        httpx.get(url.partition("#")[0])
+
+
+def test_a_run_is_exported_as_one_file(here):
+    aworld(here, "run", "tasks.jsonl", "--agent", "agents.py:echo", "--workers", "1", "--out", "r")
+    done = aworld(here, "view", "r", "--export", "report.html")
+    assert "5 tasks: report.html" in done.stdout
+    assert "<title>r · aworld</title>" in (here / "report.html").read_text()
+
+
+def test_a_single_task_is_run_again_by_the_command_of_its_page(here):
+    words = ("run", "tasks.jsonl", "--agent", "agents.py:echo", "--workers", "1", "--samples", "2")
+    aworld(here, *words, "--out", "a")
+    again = ("run", "--config", "a/config.toml", "--only", "t3", "--samples", "1", "--out", "b")
+    done = aworld(here, *again, "--json")
+    assert json.loads(done.stdout)["done"] == 1
+    assert "there is no task 'zzz'" in aworld(here, *words, "--only", "zzz", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["view"], "there is no folder 'runs'; `aworld run` makes one"),
+        (["view", "nowhere"], "there is no folder 'nowhere'"),
+        (["view", ".", "--export", "report.html"], "holds no run"),
+        (["view", ".", "--port", "99999"], "port"),
+        (["view", ".", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_in_one_line(here, words, said):
+    done = aworld(here, *words, code=2)
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
