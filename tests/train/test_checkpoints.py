@@ -215,3 +215,16 @@ def test_what_a_trainer_left_that_was_killed_while_it_saved_is_gone_with_the_nex
     go(tmp_path, steps=4, resume=True)
     found = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
     assert found == ["step-000002", "step-000004"]
+
+
+def test_the_reference_stays_what_rl_began_with(tmp_path):
+    def stop(step, figures):
+        if step == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, Told(stop), settings={"kl": 0.1})
+    kept = (tmp_path / "reference" / "model.safetensors").read_bytes()
+    go(tmp_path, resume=True, settings={"kl": 0.1})
+    assert (tmp_path / "reference" / "model.safetensors").read_bytes() == kept
+    assert not list(tmp_path.glob("reference.*"))

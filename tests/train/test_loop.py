@@ -15,10 +15,10 @@ from aworld.agents.playing import Player
 from aworld.errors import ConfigError, TrainingError
 from aworld.serve import PolicyServer, WeightSync
 from aworld.serve.generator import Generator
-from aworld.serve.server import _Server
 from aworld.train import WarmUp, train
 from aworld.train.checkpoints import checkpoints
 from aworld.train.journal import read_journal
+from aworld.web.listening import _Server
 
 
 def go(folder, reward=low_bytes, agent=Answering, policy=None, **settings):
@@ -46,7 +46,7 @@ def test_rewards_rise_and_all_that_led_to_it_is_recorded(tmp_path):
     assert rewards[-1] > 0.7
     assert told.of("max_staleness") == [0] * 8  # on-policy
     assert max(told.of("sampler_kl")) < 1e-6  # trainer and sampler agree
-    for name in ("loss", "entropy", "gradient_norm", "wait_seconds", "train_seconds", "tokens"):
+    for name in ("loss", "entropy", "gradient_norm", "wait_seconds", "score_seconds", "tokens"):
         assert len(told.of(name)) == 8
     assert (result.steps, result.run_dir) == (8, tmp_path)
     assert [line["reward"] for line in result.history if "reward" in line] == rewards
@@ -184,7 +184,7 @@ def test_an_agent_is_trained_in_an_environment(tmp_path, form):
     told = Told()
     result = play(tmp_path, agent, played, steps=2, held_out=played, trackers=[told])
     assert set(result.evaluations) == {0, 2}
-    assert told.of("success") == [1.0, 1.0]
+    assert told.of("completed") == [1.0, 1.0]
     assert all(0 < reward < 2 for reward in told.of("reward"))
     assert sum(told.of("trained")) > 16
     with open_run(tmp_path) as run:
@@ -392,6 +392,7 @@ def test_a_folder_that_holds_a_training_is_not_written_over(tmp_path):
         ({"engine": RunConfig(samples=2)}, "engine.samples cannot be set"),
         ({"warm_up": {"stepz": 1}}, "did you mean 'steps'"),
         ({"refills": 1, "algorithm": "ppo"}, "refills"),
+        ({"samples": 1}, "compares the samples of a task: samples=2"),
         ({"trackers": ["tensorbord"]}, "did you mean 'tensorboard'"),
     ],
 )

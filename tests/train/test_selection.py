@@ -65,7 +65,7 @@ def test_rewards_that_are_all_none_train_nothing_and_say_so():
         "episodes": 2,
         "trained": 0,
         "groups": 0,
-        "success": 1.0,
+        "completed": 1.0,
         "sampled_tokens": 2.0,
     }
 

@@ -57,7 +57,7 @@ class Collector:
         self._training = 0  # groups that were taken
         self._missing: dict[str, int] = {}  # samples of a group that have not come yet
         self._failures: Counter[str] = Counter()
-        self._seconds = 0.0  # that workers spent on rollouts
+        self._seconds: Counter[str] = Counter()  # that workers spent
         self._closed = False
         self._error: BaseException | None = None
         self._recorder: GoingOn | None = None
@@ -103,12 +103,13 @@ class Collector:
             self._training -= count
             self._changed.notify_all()
 
-    def news(self) -> tuple[dict[str, int], float]:
-        """Since the last look: what went wrong in rollouts, how often; and how long they took."""
+    def news(self) -> tuple[dict[str, int], dict[str, float]]:
+        """Since the last look: what went wrong in rollouts, how often; and how long they and their
+        rewards took, all workers together."""
         with self._changed:
-            failures, seconds = dict(self._failures), self._seconds
+            failures, seconds = dict(self._failures), dict(self._seconds)
             self._failures.clear()
-            self._seconds = 0.0
+            self._seconds.clear()
             return failures, seconds
 
     def save(self, path: Path) -> dict[str, Any]:
@@ -186,8 +187,10 @@ class Collector:
             self._missing[response.group_id] = left
         if problem := problem_of(response):
             self._failures[problem] += 1
-        self._seconds += response.time_cost
-        self._buffer.add_trajectory(trajectory_of(response))
+        trajectory = trajectory_of(response)
+        self._seconds["rollout_seconds"] += response.time_cost
+        self._seconds["score_seconds"] += trajectory.metadata.get("scored", {}).get("seconds", 0.0)
+        self._buffer.add_trajectory(trajectory)
         self._chooser.record(response.group_id, response.reward)
 
     def _begin(self, conf: RunConfig, intake: Intake) -> Recorder:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from aworld.config import KnownKeysOnly, RunConfig, check_count
 from aworld.errors import ConfigError, unknown_name
 from aworld.train.algorithms import open_algorithm
-from aworld.train.algorithms.settings import check_choice, check_number
+from aworld.train.algorithms.settings import GroupSettings, check_choice, check_number
 from aworld.train.precision import Precision
 from aworld.train.schedules import Schedule
 from aworld.train.tracking import TRACKERS
@@ -115,6 +115,8 @@ class TrainConfig(KnownKeysOnly):
         if not isinstance(self.run_dir, (str, os.PathLike)) or not os.fspath(self.run_dir):
             raise ConfigError("run_dir is missing: name a folder that the training is kept in")
         algorithm = open_algorithm(self.algorithm, **self.settings)
+        if self.samples == 1 and isinstance(algorithm.settings, GroupSettings):
+            raise ConfigError(f"{self.algorithm} compares the samples of a task: samples=2 or more")
         if self.refills and algorithm.needs_values:
             raise ConfigError(f"refills are for algorithms with groups, not for {self.algorithm}")
         for name in ("steps", "tasks_per_step", "samples", "updates_per_batch", "token_budget"):

@@ -109,7 +109,10 @@ class Loop:
         groups = self._gather()
         waited = time.perf_counter() - began
         version = self.trainer.policy.version
-        report = self.trainer.learn([episode for group in groups for episode in group])
+        try:
+            report = self.trainer.learn([episode for group in groups for episode in group])
+        except TrainingError as error:
+            raise self._error(str(error)) from None
         trained = time.perf_counter() - began - waited
         if self.weight_sync is not None and self.trainer.policy.version != version:
             self.weight_sync.send(self.trainer.policy)
@@ -126,7 +129,7 @@ class Loop:
             "seconds": seconds,
             "wait_seconds": waited,
             "train_seconds": trained,
-            "rollout_seconds": worked,
+            **worked,
             "tokens_per_second": tokens / seconds,
         }
 

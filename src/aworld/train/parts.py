@@ -158,8 +158,10 @@ def _reference(policy: Policy, config: TrainConfig, kept: Path | None) -> Policy
 
     if config.reference is not None:
         return open_policy(config.reference)
-    if kept is not None:
-        if (kept / "config.json").exists():
-            return open_policy(kept)
-        policy.save(kept)
+    if kept is not None and kept.exists():
+        return open_policy(kept)
+    if kept is not None:  # in full or not at all
+        unfinished = kept.with_name(f"{kept.name}.{os.getpid()}")
+        policy.save(unfinished)
+        unfinished.rename(kept)
     return policy.frozen_copy()

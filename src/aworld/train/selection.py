@@ -15,6 +15,7 @@ from aworld.train.algorithms.settings import Settings
 from aworld.train.episodes import Episode
 from aworld.train.verdicts import Verdict, verdict_on
 
+SOLVED = 1.0  # the reward that counts as success
 NO_REWARD = "no reward"
 TOO_LONG = "longer than max_length"
 TOO_OLD = "older than max_staleness"
@@ -57,7 +58,8 @@ class Selection:
             "trained": sum(one.trained for one in found),
             "groups": self.groups,
             **_mean("reward", rewards),
-            **_mean("success", [one.status == "success" for one in found]),
+            **_mean("success", [reward >= SOLVED for reward in rewards]),
+            **_mean("completed", [one.status == "success" for one in found]),
             **_mean("sampled_tokens", [one.tokens for one in found if one.tokens]),
             **_mean("staleness", ages),
             **({"max_staleness": max(ages)} if ages else {}),
