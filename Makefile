@@ -44,7 +44,7 @@ demo: $(READY)
 	$(BIN)/python examples/02_agent_with_tools.py
 
 test: $(READY_TO_TEST)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 nightly: $(READY_TO_TEST)
 	$(BIN)/python -m pytest -m nightly

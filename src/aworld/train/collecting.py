@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +57,7 @@ class Collector:
         self._training = 0  # groups that were taken
         self._missing: dict[str, int] = {}  # samples of a group that have not come yet
         self._failures: Counter[str] = Counter()
-        self._seconds: Counter[str] = Counter()  # that workers spent
+        self._seconds: dict[str, float] = defaultdict(float)  # that workers spent
         self._closed = False
         self._error: BaseException | None = None
         self._recorder: GoingOn | None = None
