@@ -100,7 +100,8 @@ class MLflow:
         self._mlflow.log_params({name: str(value)[:500] for name, value in config.items()})
 
     def log(self, step: int, figures: Figures) -> None:
-        self._mlflow.log_metrics(dict(figures), step=step)
+        named = {name.replace("@", "_at_"): value for name, value in figures.items()}
+        self._mlflow.log_metrics(named, step=step)  # it knows no @
 
     def close(self) -> None:
         self._mlflow.end_run()
