@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import gc
 import json
 import sys
 import threading
@@ -411,3 +412,19 @@ def test_functions_tools_and_sources_make_one_list():
     assert [item.name for item in made] == ["add", "other", "source"]
     assert made[0] is add
     assert made[2] is source
+
+
+def test_a_call_that_is_given_up_before_it_begins_leaves_nothing_behind():
+    async def go():
+        from aworld.tools.limits import call_within
+
+        work = asyncio.ensure_future(call_within(5.0, print, "never"))
+        await asyncio.sleep(0)  # it has made its task, which has not run yet
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:  # as a worker does that leaves
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        await asyncio.sleep(0)
+        gc.collect()  # "was never awaited" would be an error
+
+    asyncio.run(go())

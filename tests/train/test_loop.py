@@ -325,7 +325,6 @@ def test_a_server_that_dies_ends_it_with_the_last_checkpoint_intact(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.parametrize(
     ("part", "method", "said"),
     [
@@ -334,7 +333,7 @@ def test_a_server_that_dies_ends_it_with_the_last_checkpoint_intact(tmp_path):
     ],
 )
 def test_a_thread_of_the_server_that_dies_ends_it_within_seconds(
-    tmp_path, monkeypatch, part, method, said, workers
+    tmp_path, monkeypatch, part, method, said
 ):
     died_at: list[float] = []
     real = getattr(part, method)
@@ -349,10 +348,9 @@ def test_a_thread_of_the_server_that_dies_ends_it_within_seconds(
             died_at.append(time.monotonic())
 
     monkeypatch.setattr(part, method, dying)
-    engine = RunConfig(worker_num=workers, timeout=60)
     broken = rf"step \d+: the policy server has broken down: {said}"
     with pytest.raises(TrainingError, match=broken) as error:
-        go(tmp_path, steps=50, checkpoint_every=1, engine=engine, trackers=[Told(die)])
+        go(tmp_path, steps=50, checkpoint_every=1, trackers=[Told(die)])
     assert time.monotonic() - died_at[0] < 10
     last = checkpoints(tmp_path)[-1]
     assert str(last) in str(error.value)

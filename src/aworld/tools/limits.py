@@ -29,9 +29,9 @@ async def call_within(
     loop = asyncio.get_running_loop()
     deadline = None if timeout is None else loop.time() + timeout
     if is_async(function):
-        return await _finish(function(*args, **kwargs), deadline)
-    result = await _finish(in_own_thread(function, *args, **kwargs), deadline)
-    return await _finish(result, deadline) if inspect.isawaitable(result) else result
+        return await _finish(lambda: function(*args, **kwargs), deadline)
+    result = await _finish(lambda: in_own_thread(function, *args, **kwargs), deadline)
+    return await _finish(lambda: result, deadline) if inspect.isawaitable(result) else result
 
 
 async def in_own_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -73,9 +73,10 @@ def is_async(function: Any) -> bool:
     )
 
 
-async def _finish(awaitable: Awaitable[Any], deadline: float | None) -> Any:
+async def _finish(begin: Callable[[], Awaitable[Any]], deadline: float | None) -> Any:
+    """begin: it may be given up before it has begun."""
     loop = asyncio.get_running_loop()
-    work = loop.create_task(_outcome(awaitable))
+    work = loop.create_task(_outcome(begin))
     left = None if deadline is None else max(0.0, deadline - loop.time())
     try:
         done, _ = await asyncio.wait({work}, timeout=left)
@@ -92,9 +93,9 @@ async def _finish(awaitable: Awaitable[Any], deadline: float | None) -> Any:
     return value
 
 
-async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, Exception | None]:
+async def _outcome(begin: Callable[[], Awaitable[Any]]) -> tuple[Any, Exception | None]:
     try:
-        return await awaitable, None
+        return await begin(), None
     except BaseException as error:
         return None, _harmless(error)
 
