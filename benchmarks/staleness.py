@@ -54,15 +54,14 @@ def main() -> None:
     table = Table(
         "", "seed", f"seconds to {options.reward:g}", "all steps, s", "waiting", "steps old", "KL"
     )
-    for staleness in (0, options.staleness):
-        name = f"asynchronous, {staleness} old" if staleness else "synchronous"
-        for seed in range(options.seeds):
+    for seed in range(options.seeds):
+        for staleness in (0, options.staleness):  # in turn: what else the machine does hits both
             steps = steps_of(seed, staleness)
             reached = seconds_until(steps, options.reward)
             seconds = sum(step["seconds"] for step in steps)
             waited = sum(step["wait_seconds"] for step in steps) / seconds
             table.add_row(
-                name,
+                f"asynchronous, {staleness} old" if staleness else "synchronous",
                 str(seed),
                 "not reached" if reached is None else f"{reached:.1f}",
                 f"{seconds:.1f}",

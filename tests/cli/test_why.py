@@ -6,6 +6,8 @@ import fcntl
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -140,3 +142,9 @@ def test_a_damaged_journal_is_told(folder, capsys):
     with (folder / "verdicts.jsonl").open("a") as journal:
         journal.write("[1, 2\n")
     assert "lesson/verdicts.jsonl is damaged" in told_by(capsys, "why", "lesson", code=2)[1]
+
+
+def test_it_needs_nothing_but_a_plain_install():
+    code = "import sys, aworld.cli.why, aworld.cli.judged; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert not {"numpy", "torch"} & set(out.stdout.split())

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from aworld import RunConfig, Task
 from aworld.policies import ByteConfig, BytePolicy
-from aworld.train import TrainConfig
+from aworld.train import Episode, TrainConfig
+from aworld.train.rows import TokenRow
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+REWARDS = [1.0, 0.0, 0.0, 1.0, 0.0, 0.5, 1.0, 0.0]  # of two groups of four
 
 
 def tiny_policy(seed: int = 0) -> BytePolicy:
@@ -90,6 +95,26 @@ def school(folder: Path, **settings: Any) -> TrainConfig:
         "engine": RunConfig(worker_num=1, tasks_per_worker=16, timeout=60),
     }
     return TrainConfig(**(usual | settings))
+
+
+def sampled_episodes(
+    policy: BytePolicy, rewards: Sequence[float | None], *, group_size: int = 4, length: int = 8
+) -> list[Episode]:
+    """Rollouts with the log-probabilities that the policy has for them."""
+    draw = np.random.default_rng(1)
+    episodes: list[Episode] = []
+    for number, reward in enumerate(rewards):
+        prompt, reply = draw.integers(0, 250, 5).tolist(), draw.integers(0, 250, length).tolist()
+        ids = torch.tensor([prompt + reply])
+        with torch.no_grad():
+            known = policy.logprobs(ids)[0, len(prompt) - 1 :].tolist()
+        row = TokenRow.of(prompt, reply, known, version=policy.version)
+        group = f"task {number // group_size}"
+        turns = () if reward is None else (reward,)
+        episodes.append(
+            Episode(group, group, number, reward, "success", (row,), turn_rewards=turns)
+        )
+    return episodes
 
 
 class Told:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,12 @@ from aworld.agents.playing import Player
 from aworld.errors import ConfigError, TrainingError
 from aworld.serve import PolicyServer, WeightSync
 from aworld.serve.generator import Generator
-from aworld.train import WarmUp, train
+from aworld.train import ALGORITHMS, WarmUp, train
+from aworld.train.algorithms.settings import GroupSettings
 from aworld.train.checkpoints import checkpoints
+from aworld.train.ids import original
 from aworld.train.journal import read_journal
+from aworld.train.parts import open_journals
 from aworld.web.listening import _Server
 
 
@@ -137,13 +142,23 @@ def test_what_worked_examples_lead_to_is_imitated_without_them(tmp_path):
     assert all(said[0] == "be low" and "zero" not in said for said in imitated)
 
 
-def test_a_curriculum_chooses_among_the_tasks(tmp_path):
-    def easy(task, trajectory):
-        return 1.0 if task.id.startswith(("one@", "two@")) else low_bytes(task, trajectory)
+def test_a_curriculum_chooses_less_often_what_is_always_solved(tmp_path):
+    hard = ("seven", "eight")
 
-    go(tmp_path, easy, steps=4, curriculum=True)
-    with open_run(tmp_path) as run:
-        assert sum(run.counts().values()) == 4 * 4 * 4
+    def half(task, trajectory):
+        ids = trajectory.steps[0]["model_call"]["completion_ids"]
+        return float(sum(ids) % 2) if original(task.id) in hard else 1.0
+
+    chosen = {}
+    for curriculum in (False, True):
+        folder = tmp_path / str(curriculum)
+        go(folder, half, steps=10, samples=8, curriculum=curriculum)
+        with open_run(folder) as run:
+            ids = [original(task.id) for _, task in run.tasks()]
+        assert len(ids) == 10 * 4
+        chosen[curriculum] = sum(one not in hard for one in ids)
+    assert chosen[False] == 30  # each in its turn
+    assert chosen[True] < 28
 
 
 def test_groups_that_teach_nothing_are_replaced_where_that_is_asked_for(tmp_path):
@@ -399,12 +414,27 @@ def test_a_config_that_makes_no_sense_is_refused(tmp_path, settings, said):
         school(tmp_path, **settings)
 
 
+def test_a_recipe_of_ones_own_is_told_by_its_name(tmp_path):
+    class Own(GroupSettings):
+        pass
+
+    recipe = ALGORITHMS["grpo"]._replace(settings=Own)
+    with pytest.raises(ConfigError, match=r"^Own compares the samples of a task"):
+        school(tmp_path, algorithm=recipe, samples=1)
+    with ExitStack() as stack:
+        open_journals(stack, tmp_path, school(tmp_path, algorithm=recipe))
+    assert json.loads((tmp_path / "train.json").read_text())["algorithm"] == "Own"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ({"tasks": []}, "no tasks"),
         ({"tasks": ["q"]}, r"tasks\[0\] is a str"),
-        ({"tasks": [Task("a", id="x"), Task("b", id="x")]}, "same id"),
+        (
+            {"tasks": [Task("a", id="x"), Task("b", id="x")]},
+            "two tasks have the id 'x', at 0 and 1",
+        ),
         ({"reward": None}, "needs a reward"),
         ({"agent": 3}, "agent must be an Agent"),
         ({"agent": lambda model: None}, "gave what is no agent"),

@@ -271,7 +271,7 @@ def test_after_an_epoch_that_went_wrong_all_is_ended_and_said():
 
 
 def test_by_default_the_right_answer_is_rewarded_and_else_any():
-    from aworld.train.playing import right_or_done
+    from aworld.train.task_call import right_or_done
 
     def scored(truth, answer, status="success"):
         found = Trajectory(

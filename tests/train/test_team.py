@@ -13,8 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from schooling import Answering, low_bytes, school, tasks, tiny_policy
-from test_trainer import REWARDS, sampled_episodes
+from schooling import (
+    REWARDS,
+    Answering,
+    low_bytes,
+    sampled_episodes,
+    school,
+    tasks,
+    tiny_policy,
+)
 
 from aworld.errors import ConfigError
 from aworld.policies import open_policy

@@ -10,34 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from schooling import tiny_policy
+from schooling import REWARDS, sampled_episodes, tiny_policy
 
 from aworld import Trajectory
 from aworld.errors import ConfigError, TrainingError
-from aworld.train import Episode, RLTrainer, open_algorithm
+from aworld.train import RLTrainer, open_algorithm
 from aworld.train.batches import batch_of
 from aworld.train.passes import outputs_of
-from aworld.train.rows import TokenRow
 from aworld.train.schedules import share_of_rate
 from aworld.train.selection import select
-
-
-def sampled_episodes(policy, rewards, *, group_size=4, length=8):
-    """Rollouts with the log-probabilities that the policy has for them."""
-    draw = np.random.default_rng(1)
-    episodes = []
-    for number, reward in enumerate(rewards):
-        prompt, reply = draw.integers(0, 250, 5).tolist(), draw.integers(0, 250, length).tolist()
-        ids = torch.tensor([prompt + reply])
-        with torch.no_grad():
-            known = policy.logprobs(ids)[0, len(prompt) - 1 :].tolist()
-        row = TokenRow.of(prompt, reply, known, version=policy.version)
-        group = f"task {number // group_size}"
-        turns = () if reward is None else (reward,)
-        episodes.append(
-            Episode(group, group, number, reward, "success", (row,), turn_rewards=turns)
-        )
-    return episodes
 
 
 def weights(policy):
@@ -48,9 +29,6 @@ def moved(policy, before):
     return any(
         not torch.equal(one, other) for one, other in zip(weights(policy), before, strict=True)
     )
-
-
-REWARDS = [1.0, 0.0, 0.0, 1.0, 0.0, 0.5, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("algorithm", ["reinforce", "rloo", "grpo", "dr_grpo", "dapo", "cispo"])

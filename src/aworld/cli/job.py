@@ -16,23 +16,20 @@ from aworld.cli.output import as_word
 from aworld.cli.settings import Tables
 from aworld.config import RunConfig
 from aworld.errors import ConfigError, StoreError
+from aworld.store import lock, schema
+from aworld.store.folder import CONFIG
+from aworld.store.live import LIVE, PAUSE
+from aworld.train.folders import is_training
 
 if TYPE_CHECKING:
     from aworld.core.task import Task
     from aworld.stream import TaskStream
 
 RUNS = Path("runs")
-LOCK, BLOBS = "run.lock", "blobs"
-FILES = {
-    LOCK,
-    "config.toml",
-    "run.db",
-    "run.db-wal",
-    "run.db-shm",
-    "live.json",
-    "pause",
-}  # of a run without results
-UNFINISHED = re.compile(r"config\.toml\.\d+")
+BLOBS = "blobs"
+DATABASE = {f"{schema.FILE}{ending}" for ending in ("", "-wal", "-shm")}
+FILES = {lock.FILE, CONFIG, *DATABASE, LIVE, PAUSE}  # of a run without results
+UNFINISHED = re.compile(rf"{re.escape(CONFIG)}\.\d+")
 
 
 @dataclass
@@ -146,9 +143,7 @@ def check_named(out: str) -> None:
 
 def check_free(folder: Path) -> None:
     """New, or empty; what is left of a run that was broken off before it began does not count."""
-    from aworld.store.schema import FILE
-
-    if (folder / FILE).exists():
+    if (folder / schema.FILE).exists():
         raise StoreError(
             f"{folder} holds a run already: go on with it by `{to_go_on(folder)}`, or choose "
             "another folder with --out"
@@ -156,18 +151,12 @@ def check_free(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file: choose a new folder with --out")
     others = [place.name for place in folder.iterdir()] if folder.exists() else []
-    if LOCK in others:
+    if lock.FILE in others:
         others = [n for n in others if n not in FILES and not UNFINISHED.fullmatch(n)]
     if others:
         raise StoreError(
             f"{folder} is not empty (it holds {min(others)!r}): choose a new folder with --out"
         )
-
-
-def is_training(folder: Path) -> bool:
-    from aworld.train.folders import CONFIG
-
-    return (folder / CONFIG).is_file()
 
 
 def to_go_on(folder: Path) -> str:
@@ -179,11 +168,10 @@ def to_go_on(folder: Path) -> str:
 def discard(folder: Path) -> bool:
     """Removes a run that has come to nothing, so that it can be started again. Whether it is gone:
     nobody else may have taken it up, and it must hold no result."""
-    from aworld.store.lock import RunLock
     from aworld.store.reader import open_run
 
     try:
-        lock = RunLock(folder)
+        held = lock.RunLock(folder)
     except StoreError:
         return False
     try:
@@ -197,8 +185,8 @@ def discard(folder: Path) -> bool:
     except OSError:  # somebody has put something there meanwhile
         pass
     finally:
-        lock.release()
-    return not (folder / "run.db").exists()
+        held.release()
+    return not (folder / schema.FILE).exists()
 
 
 def free_folder(tasks: str | None) -> Path:

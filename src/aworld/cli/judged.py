@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aworld.cli.output import as_word
 from aworld.errors import ConfigError, StoreError
-from aworld.train.choosing import original
+from aworld.train.ids import original
 from aworld.train.journal import VERDICTS, read_journal
 from aworld.train.verdicts import Verdict
 

@@ -81,9 +81,10 @@ def resume(
 
 
 def _check_resumable(folder: Path) -> None:
-    from aworld.cli.job import is_training, to_go_on
+    from aworld.cli.job import to_go_on
     from aworld.errors import ConfigError
     from aworld.store.folder import read_config
+    from aworld.train.folders import is_training
 
     if is_training(folder):
         raise ConfigError(f"{folder} is a training: go on with it by `{to_go_on(folder)}`")

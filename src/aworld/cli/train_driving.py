@@ -72,6 +72,8 @@ class TrainEnding:
         return list(read_journal(path)) if path.exists() else []
 
     def to_dict(self) -> dict[str, Any]:
+        from aworld.train.journal import evaluations_of, start_of
+
         history, saved = self.history(), self.checkpoint
         steps = [line for line in history if "loss" in line]
         return {
@@ -79,12 +81,8 @@ class TrainEnding:
             "steps": self.steps,
             "of": self.file.config.steps,
             "seconds": round(self.seconds, 3),
-            "start": next(
-                (v for line in history if (v := line.get("start_pass@1")) is not None), None
-            ),
-            "evaluations": {
-                int(line["step"]): line["pass@1"] for line in history if "pass@1" in line
-            },
+            "start": start_of(history),
+            "evaluations": evaluations_of(history),
             "first": steps[0] if steps else None,
             "last": steps[-1] if steps else None,
             "policy": None if saved is None else str(saved / "policy"),

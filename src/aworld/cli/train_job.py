@@ -75,7 +75,6 @@ def prepared(file: TrainFile, *, resume: bool) -> TrainJob:
         before=before,
     )
     Lessons(job.demonstrations, job.worked_examples).check(file.config)
-    _check_ids(job.tasks)
     _check_truth(job.reward, [*job.tasks, *(job.held_out or ())])
     if file.get("agent") is None:
         job.remarks.append("no agent was named: the ready one is trained")
@@ -137,7 +136,7 @@ def _agent(file: TrainFile) -> Any:
 def _playing(agent: Any) -> Any:
     from aworld.train.binding import Served, with_model
 
-    return with_model(agent, Served("none", "http://127.0.0.1:9", "none").model(temperature=1.0))
+    return with_model(agent, Served("none", "http://127.0.0.1:9", "none").model(1.0))
 
 
 def _tasks(file: TrainFile, source: str) -> list[Task]:
@@ -153,16 +152,6 @@ def _tasks(file: TrainFile, source: str) -> list[Task]:
                 f"{place}: task {task.id!r:.80} has an agent of its own: leave it out"
             )
     return found
-
-
-def _check_ids(tasks: Sequence[Task]) -> None:
-    first: dict[str, int] = {}
-    for place, task in enumerate(tasks):
-        if first.setdefault(task.id, place) != place:
-            raise ConfigError(
-                f"tasks {first[task.id]} and {place} have the same id, {task.id!r:.80}: give each "
-                "its own"
-            )
 
 
 def _check_truth(reward: Any, tasks: Sequence[Task]) -> None:

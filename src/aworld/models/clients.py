@@ -79,8 +79,9 @@ async def client_for(server: Server) -> AsyncIterator[AsyncOpenAI]:
 async def _of_this_loop() -> Clients:
     loop = asyncio.get_running_loop()
     if loop not in _clients:
-        for closed in [known for known in _clients if known.is_closed()]:
-            del _clients[closed]
+        for known in list(_clients):  # other threads have loops too: it may change meanwhile
+            if known.is_closed():
+                _clients.pop(known, None)
         _clients[loop] = Clients()
         await _clients[loop].open()
     return _clients[loop]

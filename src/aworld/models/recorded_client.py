@@ -43,26 +43,28 @@ def recorded_sync_client(model: Model) -> openai.OpenAI:
     return RecordedOpenAI(http_client=SyncLine(model), **SETTINGS)
 
 
-class RecordedAsyncOpenAI(openai.AsyncOpenAI):
-    """Travels as its model, with what `with_options` may have changed."""
+class Travelling:
+    """A client that travels as its model, with what `with_options` may have changed."""
+
+    _client: Any
+    max_retries: int
+    timeout: Any
 
     def __init__(self, **options: Any):
         super().__init__(**options)
-        self.model = getattr(self._client, "model", None)
+        # An attribute, no property: by those an agent is known again.
+        self.model: Model | None = getattr(self._client, "model", None)
 
     def __reduce__(self) -> Any:
         return _arrived, (type(self), self._client, self.max_retries, self.timeout)
 
 
-class RecordedOpenAI(openai.OpenAI):
-    """The same."""
+class RecordedAsyncOpenAI(Travelling, openai.AsyncOpenAI):
+    """For agents that await."""
 
-    def __init__(self, **options: Any):
-        super().__init__(**options)
-        self.model = getattr(self._client, "model", None)
 
-    def __reduce__(self) -> Any:
-        return _arrived, (type(self), self._client, self.max_retries, self.timeout)
+class RecordedOpenAI(Travelling, openai.OpenAI):
+    """For code that blocks."""
 
 
 def _arrived(kind: Any, line: Any, max_retries: int, timeout: Any) -> Any:

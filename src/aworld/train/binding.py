@@ -29,13 +29,14 @@ class Served:
     name: str
     url: str
     key: str | Secret | None
+    reply_tokens: int | None = None  # the longest reply
     failure: Callable[[], str] = lambda: ""  # why it does not answer any more, if it is ours
 
-    def model(self, *, temperature: float, reply_tokens: int | None = None) -> OpenAIModel:
+    def model(self, temperature: float) -> OpenAIModel:
         """With the ids and log-probabilities of what it samples."""
         settings: dict[str, Any] = {"temperature": float(temperature)}
-        if reply_tokens is not None:
-            settings["max_tokens"] = reply_tokens
+        if self.reply_tokens is not None:
+            settings["max_tokens"] = self.reply_tokens
         return OpenAIModel(
             self.name,
             base_url=f"{self.url}/v1",

@@ -11,6 +11,7 @@ from aworld.core.task import Task
 from aworld.errors import ConfigError
 from aworld.train.binding import in_environment
 from aworld.train.curriculum import Curriculum
+from aworld.train.ids import original
 
 
 class TaskChooser:
@@ -22,8 +23,6 @@ class TaskChooser:
         if not self._tasks:
             raise ConfigError("there are no tasks to train on")
         self._by_id = {task.id: task for task in self._tasks}
-        if len(self._by_id) < len(self._tasks):
-            raise ConfigError("two tasks have the same id: give each its own")
         # one for each environment: an agent travels once to a worker
         agents = {id(task.agent): in_environment(agent, task.agent) for task in self._tasks}
         self._agents = {task.id: agents[id(task.agent)] for task in self._tasks}
@@ -82,13 +81,3 @@ class TaskChooser:
         while self.chosen < count:
             self.next()
         self.chosen = count
-
-
-def original(chosen_id: str) -> str:
-    """The id of the user's task: that of `q7@3` is `q7`."""
-    return chosen_id.rpartition("@")[0] or chosen_id
-
-
-def number_of(chosen_id: str) -> int:
-    """The how-manieth it was."""
-    return int(chosen_id.rpartition("@")[2])

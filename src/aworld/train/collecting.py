@@ -19,9 +19,10 @@ from aworld.store import schema
 from aworld.store.lock import RunLock
 from aworld.stream import TaskStream
 from aworld.train.buffer import ExperienceBuffer
-from aworld.train.choosing import TaskChooser, number_of
+from aworld.train.choosing import TaskChooser
 from aworld.train.earlier import GoingOn, Slots, earlier_tasks, go_on, recorded_tasks
 from aworld.train.episodes import Episode
+from aworld.train.ids import number_of
 
 Group = list[Episode]
 

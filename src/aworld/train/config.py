@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from aworld.config import KnownKeysOnly, RunConfig, check_count
 from aworld.errors import ConfigError, unknown_name
-from aworld.train.algorithms import open_algorithm
+from aworld.train.algorithms import Recipe, open_algorithm
 from aworld.train.algorithms.settings import GroupSettings, check_choice, check_number
 from aworld.train.precision import Precision
 from aworld.train.schedules import Schedule
@@ -51,7 +51,8 @@ class TrainConfig(KnownKeysOnly):
     """How an agent's model is trained. In TOML, `settings`, `warm_up` and `engine` are tables.
 
     run_dir             a folder for rollouts, metrics, verdicts, evaluations and checkpoints
-    algorithm           a name in aworld.train.ALGORITHMS; `settings` are what it can be told
+    algorithm           a name in aworld.train.ALGORITHMS, or a Recipe; `settings` are what it can
+                        be told
     steps               how many batches are trained on
     tasks_per_step      how many tasks a batch has
     samples             how often each of them is run, as a group
@@ -80,7 +81,7 @@ class TrainConfig(KnownKeysOnly):
     """
 
     run_dir: str | os.PathLike[str] = ""
-    algorithm: str = "grpo"
+    algorithm: str | Recipe = "grpo"
     settings: Mapping[str, Any] = field(default_factory=dict)
     steps: int = 100
     tasks_per_step: int = 32
@@ -116,9 +117,9 @@ class TrainConfig(KnownKeysOnly):
             raise ConfigError("run_dir is missing: name a folder that the training is kept in")
         algorithm = open_algorithm(self.algorithm, **self.settings)
         if self.samples == 1 and isinstance(algorithm.settings, GroupSettings):
-            raise ConfigError(f"{self.algorithm} compares the samples of a task: samples=2 or more")
+            raise ConfigError(f"{algorithm.name} compares the samples of a task: samples=2 or more")
         if self.refills and algorithm.needs_values:
-            raise ConfigError(f"refills are for algorithms with groups, not for {self.algorithm}")
+            raise ConfigError(f"refills are for algorithms with groups, not for {algorithm.name}")
         for name in ("steps", "tasks_per_step", "samples", "updates_per_batch", "token_budget"):
             check_count(name, getattr(self, name), least=1)
         for name in ("checkpoint_every", "keep_checkpoints", "eval_samples", "patience"):
@@ -171,6 +172,7 @@ def as_data(config: Any) -> dict[str, Any]:
 
     values = {one.name: getattr(config, one.name) for one in fields(config)}
     values["run_dir"] = os.fspath(config.run_dir)
+    values["algorithm"] = open_algorithm(config.algorithm, **config.settings).name
     values["settings"] = dict(config.settings)
     values["warm_up"] = {one.name: getattr(config.warm_up, one.name) for one in fields(WarmUp)}
     values["engine"] = config_as_data(config.engine)

@@ -7,6 +7,10 @@ from pathlib import Path
 CONFIG = "train.json"  # tells a training from any other run
 
 
+def is_training(folder: Path) -> bool:
+    return (folder / CONFIG).is_file()
+
+
 def unused(folder: Path) -> Path:
     """This one, or another beside it, where a training that did not come to save has used it."""
     found, times = folder, 1

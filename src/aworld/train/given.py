@@ -17,7 +17,7 @@ from aworld.rewards.base import Reward
 from aworld.rewards.catalog import named
 from aworld.train.binding import in_environment
 from aworld.train.parts import listed_tasks, to_be_trained
-from aworld.train.playing import right_or_done
+from aworld.train.task_call import right_or_done
 
 TaskSource = Iterable[Task] | str | Path | Callable[[], Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,16 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
         for line in lines:
             if line.endswith("\n"):
                 yield json.loads(line)
+
+
+def start_of(history: Sequence[Mapping[str, float]]) -> float | None:
+    """pass@1 before the warm-up, where there was one."""
+    return next((line["start_pass@1"] for line in history if "start_pass@1" in line), None)
+
+
+def evaluations_of(history: Sequence[Mapping[str, float]]) -> dict[int, float]:
+    """pass@1 on the held-out tasks, by step; 0 is before the first."""
+    return {int(line["step"]): line["pass@1"] for line in history if "pass@1" in line}
 
 
 def _text(line: Mapping[str, Any]) -> str:

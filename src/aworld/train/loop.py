@@ -88,11 +88,11 @@ class Loop:
                 self.collector.allow(0)
             self.collector.finished(len(groups))
 
-    def save(self) -> Path:
+    def save(self) -> None:
         more = {"taught_nothing": self.taught_nothing}
         keep = self.config.keep_checkpoints
         folder = Path(self.config.run_dir)
-        return save_checkpoint(folder, self.step, self.trainer, self.collector, keep=keep, **more)
+        save_checkpoint(folder, self.step, self.trainer, self.collector, keep=keep, **more)
 
     def log(self, figures: dict[str, float]) -> None:
         for tracker in self.trackers:

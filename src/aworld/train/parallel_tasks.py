@@ -33,7 +33,7 @@ from aworld.train.given import (
     opened_policy,
     tasks_from,
 )
-from aworld.train.playing import Player, assignment_of, trajectory_of_report
+from aworld.train.task_call import TaskCall, assignment_of, trajectory_of_report
 
 Executor = DistributedExecutor | RemoteNodeExecutor
 
@@ -84,7 +84,8 @@ class ParallelTaskExecutor:
         self.policy = opened_policy(agent_model)
         self._agent = agent
         self._tools = checked_tools(tools, agent)
-        self._sampling = {"temperature": temperature, "reply_tokens": reply_tokens}
+        self._temperature = temperature
+        self._reply_tokens = reply_tokens
         self._host = host
         self._seed = seed
         self._times: Counter[str] = Counter()  # that a task was run
@@ -101,6 +102,8 @@ class ParallelTaskExecutor:
         timeout    seconds; None: as the task has it, or else 60. An agent that blocks its worker is
                    ended by the timeout of the executor's RunConfig alone
         """
+        if not isinstance(task, Task):
+            raise ConfigError(f"a {type(task).__name__} is no task: give a Task")
         if max_steps is not None:
             check_count("max_steps", max_steps, least=1)
         check_timeout(timeout)
@@ -125,20 +128,19 @@ class ParallelTaskExecutor:
     def _run(
         self, tasks: list[Task], max_steps: int | None, timeout: float | None
     ) -> list[Trajectory]:
-        _check_ids(tasks)
         agent = with_model(agent_of(tasks, self._agent, self._tools), self._model())
         if max_steps is not None:
             agent = _with_steps(agent, max_steps)
         for task in tasks:
             _check_tools(task, agent)
-        player = Player(agent, self.reward)
+        play = TaskCall(agent, self.reward)
         try:
-            pickling.dumps(player, "the player")
+            pickling.dumps(play, "the call")
         except pickling.UnpicklableError as error:
             raise ConfigError(f"it cannot travel to a worker: {error}") from None
         self.trajectories = []
         calls = [self._call(task, timeout) for task in tasks]
-        for task, outcome in zip(tasks, self._outcomes(player, calls), strict=True):
+        for task, outcome in zip(tasks, self._outcomes(play, calls), strict=True):
             if isinstance(outcome, EngineError):  # no task's fault: none would do better
                 raise outcome
             sample = self._times[task.id] - 1
@@ -153,12 +155,12 @@ class ParallelTaskExecutor:
         seed = seed_for(self._seed, f"{task.id}\0{sample}", 1)
         return assignment_of(task, sample, timeout), seed, timeout
 
-    def _outcomes(self, player: Player, calls: list[tuple[Any, ...]]) -> Iterable[Any]:
+    def _outcomes(self, play: TaskCall, calls: list[tuple[Any, ...]]) -> Iterable[Any]:
         """What each call gave, or the exception that it ended with."""
         if isinstance(self.executor, RemoteNodeExecutor):
             with ThreadPoolExecutor(1) as thread:  # this one may have an event loop that runs
-                return thread.submit(asyncio.run, _on_nodes(self.executor, player, calls)).result()
-        futures = [self.executor.submit(player, *call) for call in calls]
+                return thread.submit(asyncio.run, _on_nodes(self.executor, play, calls)).result()
+        futures = [self.executor.submit(play, *call) for call in calls]
         try:
             return [_outcome(future) for future in futures]
         finally:
@@ -168,14 +170,14 @@ class ParallelTaskExecutor:
     def _model(self) -> Any:
         if self._served is None:
             server = self._stack.enter_context(PolicyServer(self.policy, host=self._host))
-            self._served = Served(self.policy.name, server.url, server.key)
-        return self._served.model(**self._sampling)
+            self._served = Served(self.policy.name, server.url, server.key, self._reply_tokens)
+        return self._served.model(self._temperature)
 
 
 async def _on_nodes(
-    executor: RemoteNodeExecutor, player: Player, calls: list[tuple[Any, ...]]
+    executor: RemoteNodeExecutor, play: TaskCall, calls: list[tuple[Any, ...]]
 ) -> list[Any]:
-    names = [await executor.submit_to_least_loaded(player, *call) for call in calls]
+    names = [await executor.submit_to_least_loaded(play, *call) for call in calls]
     return await asyncio.gather(*map(executor.result, names), return_exceptions=True)
 
 
@@ -201,18 +203,6 @@ def _trajectory(task: Task, sample: int, outcome: Any) -> Trajectory:
     facts = {"kind": error.kind, "message": error.message}
     metadata = {"group_id": task.id, "sample_index": sample, "error": facts}
     return Trajectory(task.id, "", status=status, metadata=metadata)
-
-
-def _check_ids(tasks: list[Task]) -> None:
-    places: dict[str, int] = {}
-    for place, task in enumerate(tasks):
-        if not isinstance(task, Task):
-            raise ConfigError(f"a {type(task).__name__} is no task: give a Task")
-        earlier = places.setdefault(task.id, place)
-        if earlier != place:
-            raise ConfigError(
-                f"two tasks have the id {task.id!r}, at {earlier} and {place}: give each its own"
-            )
 
 
 def _check_tools(task: Task, agent: Any) -> None:

@@ -46,7 +46,9 @@ def listed_tasks(tasks: Any, fields: Mapping[str, str | None] | None = None) -> 
             raise ConfigError(f"tasks[{place}] is a {type(task).__name__}: give a Task")
     if not listed:
         raise ConfigError(none)
-    return [_with_id(task, number) for number, task in enumerate(listed, start=1)]
+    named = [_with_id(task, number) for number, task in enumerate(listed, start=1)]
+    _check_ids(named)
+    return named
 
 
 async def to_be_trained(question: Any) -> Any:
@@ -68,6 +70,17 @@ def _with_id(task: Task, number: int) -> Task:
     task = copy.copy(task)
     task.id, task.has_given_id = f"task-{number}", True
     return task
+
+
+def _check_ids(tasks: Iterable[Task]) -> None:
+    places: dict[str, int] = {}
+    for place, task in enumerate(tasks):
+        earlier = places.setdefault(task.id, place)
+        if earlier != place:
+            raise ConfigError(
+                f"two tasks have the id {task.id!r:.80}, at {earlier} and {place}: give each its "
+                "own id, or none"
+            )
 
 
 def claim(stack: ExitStack, folder: Path) -> RunLock:
@@ -111,12 +124,13 @@ def open_server(
     stack: ExitStack, policy: Policy, config: TrainConfig, elsewhere: WeightSync | None = None
 ) -> Served:
     if elsewhere is not None:
-        return Served(getattr(elsewhere, "name", policy.name), elsewhere.url, elsewhere.key)
+        name = getattr(elsewhere, "name", policy.name)
+        return Served(name, elsewhere.url, elsewhere.key, config.reply_tokens)
     workers = config.engine.worker_num or os.cpu_count() or 1
     at_once = workers * config.engine.tasks_per_worker
     served = PolicyServer(policy, host=config.host, max_batch=max(256, min(at_once, MOST_AT_ONCE)))
     server = stack.enter_context(served)
-    return Served(policy.name, server.url, server.key, lambda: server.failure)
+    return Served(policy.name, server.url, server.key, config.reply_tokens, lambda: server.failure)
 
 
 def empty_buffer(

@@ -164,10 +164,9 @@ class DistributedTrainingPipeline:
         lock = claim(stack, folder)
         trackers, verdicts = open_journals(stack, folder, config)
         served = open_server(stack, self.policy, config)
-        model = served.model(temperature=config.temperature, reply_tokens=config.reply_tokens)
         chooser = TaskChooser(
             self.task_dataset,
-            with_model(self._agent, model),
+            with_model(self._agent, served.model(config.temperature)),
             seed=config.seed,
             curriculum=config.curriculum,
         )
@@ -202,10 +201,10 @@ class _Epochs(Loop):
             self.config = replace(self.config, tasks_per_step=size, steps=self.step + times)
             self.run()
 
-    def save(self) -> Path:
-        """At the end of an epoch: nothing more is run until the next one."""
-        self.collector.allow(0)
-        return super().save() if self.keeps else Path(self.config.run_dir)
+    def save(self) -> None:
+        """Only in a folder that stays."""
+        if self.keeps:
+            super().save()
 
     def log(self, figures: dict[str, float]) -> None:
         self.told.append(figures)

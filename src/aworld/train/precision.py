@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from aworld.errors import ConfigError
 from aworld.train.algorithms.settings import check_choice
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
 Precision = Literal["float32", "bf16"]
 
-LAUNCHED = {"": "float32", "no": "float32", "bf16": "bf16"}  # what `accelerate launch` was told
+# by what `accelerate launch` was told
+LAUNCHED: dict[str, Precision] = {"": "float32", "no": "float32", "bf16": "bf16"}
 
 
 def chosen_precision(asked: Precision | None) -> Precision:
     """None: as `accelerate launch --mixed_precision` says, or else float32."""
     if asked is not None:
-        check_choice("precision", asked, ("float32", "bf16"))
+        check_choice("precision", asked, get_args(Precision))
         return asked
     told = os.environ.get("ACCELERATE_MIXED_PRECISION", "").lower()
     if told not in LAUNCHED:
         raise ConfigError(f"--mixed_precision {told} is not for training here: choose bf16, or no")
-    return "bf16" if LAUNCHED[told] == "bf16" else "float32"
+    return LAUNCHED[told]
 
 
 def computing(precision: Precision, device: torch.device) -> torch.autocast:

@@ -21,7 +21,7 @@ from aworld.train.config import TrainConfig
 from aworld.train.demonstrations import Conversation
 from aworld.train.earlier import Slots
 from aworld.train.episodes import Episode
-from aworld.train.journal import METRICS, read_journal
+from aworld.train.journal import METRICS, evaluations_of, read_journal, start_of
 from aworld.train.loop import Exam, Loop
 from aworld.train.parts import (
     claim,
@@ -53,13 +53,12 @@ class TrainResult:
     @property
     def start(self) -> float | None:
         """pass@1 before the warm-up, where there was one."""
-        found = (line["start_pass@1"] for line in self.history if "start_pass@1" in line)
-        return next(found, None)
+        return start_of(self.history)
 
     @property
     def evaluations(self) -> dict[int, float]:
         """pass@1 on the held-out tasks, by step; 0 is before the first."""
-        return {int(line["step"]): line["pass@1"] for line in self.history if "pass@1" in line}
+        return evaluations_of(self.history)
 
 
 def train(
@@ -161,12 +160,11 @@ def _opened(
     state = None if place is None else read_state(place)
     told, verdicts = open_journals(stack, folder, config, trackers, state)
     served = open_server(stack, policy, config, weight_sync)
-    model = served.model(temperature=config.temperature, reply_tokens=config.reply_tokens)
-    playing = with_model(agent, model)
+    playing = with_model(agent, served.model(config.temperature))
     exam = None
     if examined is not None:
-        model = served.model(temperature=config.eval_temperature, reply_tokens=config.reply_tokens)
-        exam = Exam(examined, with_model(agent, model), reward, config)
+        examinee = with_model(agent, served.model(config.eval_temperature))
+        exam = Exam(examined, examinee, reward, config)
     chooser = TaskChooser(learned, playing, seed=config.seed, curriculum=config.curriculum)
     trainer: RLTrainer | None = None
     buffer, received = empty_buffer(config, policy, weight_sync), Slots() if resume else None
@@ -180,9 +178,8 @@ def _opened(
     if trainer is None:
         if config.warm_up.steps:
             before = {} if exam is None else exam.take("start")
-            heat = config.warm_up.temperature
-            model = served.model(temperature=heat, reply_tokens=config.reply_tokens)
-            figures = warm_up(policy, with_model(agent, model), learned, reward, config, lessons)
+            pupil = with_model(agent, served.model(config.warm_up.temperature))
+            figures = warm_up(policy, pupil, learned, reward, config, lessons)
             figures |= {f"start_{name}": value for name, value in before.items()}
             for tracker in told:
                 tracker.log(0, figures)

@@ -35,7 +35,7 @@ class OnlyCall(NoLine):
 
 
 @dataclass(frozen=True)
-class Player:
+class TaskCall:
     """Who works and who judges. It travels once per worker, and each call has a fresh copy."""
 
     agent: Any
@@ -47,9 +47,8 @@ class Player:
         """The fields of a Report; with what was done until then, where time ran out."""
         call = OnlyCall(seed, (self.agent, self.reward))
         async with asyncio.timeout(timeout) as clock:
-            report = Report._make(
-                await rollout(assignment, call)
-            )  # it returns when it is cancelled
+            done = await rollout(assignment, call)  # it returns when it is cancelled
+        report = Report._make(done)
         if clock.expired():
             error = ErrorInfo("TimeoutError", f"still running after {timeout:g} s")
             report = report._replace(status="timeout", error=error, answer=None, reward=None)
