@@ -233,7 +233,10 @@ class WorkerLoop:
                 blocked_by = self._current_index()
             else:
                 self._ticked = False
-                self._loop.call_soon_threadsafe(self._tick)
+                try:
+                    self._loop.call_soon_threadsafe(self._tick)
+                except RuntimeError:  # it has closed in the meantime
+                    return
             self._send("beat", blocked_by)
             self._check_memory()
 
