@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from aworld.errors import ConfigError
+
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760, 46, 12, 26, 22
 COLOURS = {
     "success": "#3f9f7b",
@@ -18,6 +20,7 @@ COLOURS = {
     "crashed": "#9d3560",
 }
 GREY, INK, LINE, BLUE = "#98a2b3", "#646f7f", "#9aa4b244", "#2f6fd0"
+MEETING_SECONDS = 0.002  # clocks are not exact: one has ended when the next begins
 FONT = "font-family='system-ui,sans-serif' font-size='11'"
 
 
@@ -38,7 +41,28 @@ class Picture:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        Path(path).write_text(self.svg, "utf-8")
+        """As SVG, or inside a page of HTML, by the end of its name."""
+        file = Path(path)
+        if file.suffix.lower() not in (".svg", ".html"):
+            raise ConfigError(f"a picture is saved as .svg or .html, not as {file.name!r}")
+        is_page = file.suffix.lower() == ".html"
+        start = "<!doctype html>\n<meta charset='utf-8'>\n" if is_page else ""
+        file.write_text(start + self.svg, "utf-8")
+
+
+def at_once(spans: Sequence[tuple[float, float]]) -> tuple[int, float]:
+    """How many there were at the same time: the most, and on average."""
+    if not spans:
+        return 0, 0.0
+    starts = sorted(began for began, _ in spans)
+    ends = sorted(ended for _, ended in spans)
+    most, over = 0, 0
+    for begun, start in enumerate(starts, 1):
+        while over < begun - 1 and ends[over] <= start + MEETING_SECONDS:
+            over += 1
+        most = max(most, begun - over)
+    lasted = ends[-1] - starts[0]
+    return most, (sum(ends) - sum(starts)) / lasted if lasted > 0 else float(most)
 
 
 def lanes_of(spans: Sequence[tuple[float, float]], most: int | None = None) -> list[int]:
@@ -48,7 +72,7 @@ def lanes_of(spans: Sequence[tuple[float, float]], most: int | None = None) -> l
     found = [0] * len(spans)
     for place in sorted(range(len(spans)), key=lambda place: spans[place][1]):
         began, ended = spans[place]
-        free = [lane for lane, end in enumerate(lanes) if end <= began + 0.002]
+        free = [lane for lane, end in enumerate(lanes) if end <= began + MEETING_SECONDS]
         if not free and len(lanes) == most:
             free = [min(range(len(lanes)), key=lambda lane: lanes[lane])]
         elif not free:

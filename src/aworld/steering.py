@@ -43,7 +43,7 @@ class Steering:
             if paused != self._paused:
                 self._paused = paused
                 self._outcomes.pause(paused)
-            write_live(self._folder, self._running(), paused=paused)
+            write_live(self._folder, self._running(), paused=paused, cancelling=not self._may_pause)
 
     def _running(self) -> list[RunningTask]:
         found = []

@@ -216,7 +216,9 @@ def test_a_killed_process_ends_the_others_with_a_clear_line_and_the_training_goe
     os.kill(processes[1].pid, signal.SIGKILL)
     codes, said = ended(processes, within=30)
     assert codes == [3, -signal.SIGKILL]
-    assert re.search(r"rank 0: TrainingError: step \d: another process of this training is gone", said[0])
+    assert re.search(
+        r"rank 0: TrainingError: step \d: another process of this training is gone", said[0]
+    )
     last = int(checkpoints(folder)[-1].name.partition("-")[2])
     assert last >= 2
     steps = last + 2

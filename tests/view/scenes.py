@@ -14,6 +14,8 @@ from aworld.core.plain import printable
 from aworld.core.task import Task, TaskResponse
 from aworld.core.trajectory import Trajectory
 from aworld.store.writer import Finished, RunWriter
+from aworld.train.folders import CONFIG
+from aworld.train.journal import METRICS
 
 WORKERS, SLOTS = 4, 8
 TRACEBACK = """Traceback (most recent call last):
@@ -175,5 +177,6 @@ def training(folder: Path, *, steps: int = 60, seed: int = 3) -> Path:
             better = done + luck.gauss(0, 0.03)
             line |= {"pass@1": 0.26 + 0.66 * better, "eval_reward": 0.3 + 0.62 * better}
         lines.append(json.dumps(line))
-    (folder / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    (folder / CONFIG).write_text("{}\n")
+    (folder / METRICS).write_text("".join(f"{line}\n" for line in lines))
     return folder

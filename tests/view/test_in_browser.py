@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
+import subprocess
 import time
 
 import pytest
 import scenes
 import talks
 from playwright.sync_api import expect
+from test_live_view import Going, until
 
+from aworld.core.failure import ErrorInfo
+from aworld.core.task import Task, TaskResponse
+from aworld.core.trajectory import Trajectory
+from aworld.store.live import read_live
+from aworld.store.writer import Finished, RunWriter
 from aworld.view.exporting import export_view
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -134,8 +143,11 @@ def test_sub_agents_stand_side_by_side_under_their_names(words):
 def test_an_error_is_shown_with_its_traceback(words):
     page = words("/task?run=words&task=word-6&sample=2").page
     expect(page.get_by_role("alert")).to_contain_text("ValueError: the team could not agree")
-    page.get_by_text("Traceback", exact=True).click()
-    expect(page.get_by_text("agents.py")).to_be_visible()
+    trace = page.locator("details", has_text="Traceback")
+    expect(trace.locator("summary")).to_contain_text("agents.py:40 in vote")
+    expect(trace.locator("pre")).to_be_hidden()
+    trace.locator("summary").click()
+    expect(trace.locator("pre")).to_contain_text("agents.py")
 
 
 def test_curves_of_several_trainings_are_plotted_and_downloaded(serve, look, tmp_path):
@@ -179,14 +191,156 @@ def test_light_and_dark_can_be_chosen_and_stay(words):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark != light
 
 
-PAGES = ["/", "/run?run=words", "/task?run=words&task=word-6", "/group?run=words&task=word-2"]
-PAGES += ["/training?run=words", "/compare?first=words&second=words"]
+def functions(folder, ids, *, status="success"):
+    """A run of an agent without a model, five at a time, from the shell."""
+    config = {"run": {"worker_num": 1, "tasks_per_worker": 5}, "command": {"tasks": "t.jsonl"}}
+    writer = RunWriter.create(folder, {"samples": 1, "reward": "exact_match"}, config)
+    agent, finished, start = writer.agent_number("double", "", "function"), [], time.time() - 60
+    for position, name in enumerate(ids):
+        writer.note_task(position, Task(str(position), id=name, ground_truth=2), agent)
+        response = TaskResponse(name, "2", status, time_cost=1.0, worker=0)
+        response.began = start + 1.1 * (position // 5)
+        step = {"step": 0, "agent": "double", "action": "2", "reward": None}
+        if status != "success":
+            response.answer = None
+            response.error = ErrorInfo("ValueError", "no number", scenes.TRACEBACK)
+            step = {"step": 0, "agent": "double", "error": "ValueError: no number"}
+        response.reward = 1.0 if status == "success" else 0.0
+        response.trajectory = Trajectory(name, "double", [step])
+        finished.append(Finished(position, response))
+    writer.record(finished)
+    writer.set_meta(total=len(finished))
+    writer.close()
+
+
+def test_after_cancel_the_page_says_so_and_offers_to_stop_now(serve, look, tmp_path):
+    (tmp_path / "slow").touch()
+    run = Going(tmp_path, 40)
+    try:
+        watched = look(serve(tmp_path / "runs"), "/run?run=live")
+        page = watched.page
+        until(lambda: (live := read_live(run.run)) and live.count == 4)
+        expect(page.get_by_label("Timeline", exact=True)).to_contain_text("4 running")
+        expect(page.get_by_label("Timeline", exact=True)).not_to_contain_text("nothing has ended")
+        watched.answers = [True]
+        page.get_by_role("button", name="Cancel").click()
+        pill = page.locator(".title .pill")
+        expect(pill).to_have_text("cancelling, 4 still running", timeout=10_000)
+        expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+        page.reload()
+        expect(pill).to_have_text("cancelling, 4 still running", timeout=10_000)
+        assert run.process.poll() is None
+        watched.answers = [True]
+        page.get_by_role("button", name="Stop now").click()
+        run.process.wait(15)  # the tasks take 20 seconds
+        expect(pill).to_have_text("unfinished", timeout=10_000)
+    finally:
+        run.end()
+
+
+def test_a_run_that_is_deleted_leaves_no_figures_behind(serve, look, tmp_path):
+    scenes.many_tasks(tmp_path / "first", 20)
+    page = look(serve(tmp_path), "/run?run=first", expected="404").page
+    expect(page.get_by_label("Figures")).to_contain_text("20 of 20")
+    shutil.rmtree(tmp_path / "first")
+    words = "there is no run first here (deleted or mistyped)"
+    expect(page.get_by_role("alert")).to_contain_text(words, timeout=10_000)
+    expect(page.get_by_label("Figures")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text(words)
+    scenes.many_tasks(tmp_path / "first", 30)
+    expect(page.get_by_label("Figures")).to_contain_text("30 of 30", timeout=10_000)
+
+
+def test_a_page_gone_to_while_the_server_was_away_comes_by_itself(serve, look, tmp_path):
+    scenes.many_tasks(tmp_path / "first", 20)
+    server = serve(tmp_path)
+    watched = look(server, "/run?run=first", expected="ERR_")
+    page = watched.page
+    again = page.get_by_role("button", name="Run failed again")
+    expect(again).to_be_enabled()
+    server.stop()
+    expect(page.locator("#connection")).to_have_text("reconnecting…", timeout=10_000)
+    expect(again).to_be_disabled()
+    page.locator(".tasks a.name").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    expect(page.locator("#connection")).to_have_text("reconnecting…")
+    serve(tmp_path, port=server.port)
+    expect(page.get_by_role("complementary")).to_be_visible(timeout=15_000)
+    expect(page.locator("#connection")).to_have_text("")
+
+
+def test_a_command_for_the_clipboard_steers_no_terminal(serve, look, tmp_path):
+    name = "it's\n\x1b[31mred\u202e\\"
+    functions(tmp_path / "first", [name])
+    page = look(serve(tmp_path), "/task?run=first&slot=0").page
+    page.get_by_role("button", name="Command").click()
+    expect(page.locator("#toast")).to_contain_text("copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.isprintable()
+    assert shlex.split(copied.partition(" --only ")[0])[:2] == ["aworld", "run"]
+    printed = f"printf %s {copied.partition(' --only ')[2]}"
+    said = subprocess.run(["bash", "-c", printed], capture_output=True, env={"LC_ALL": "C.UTF-8"})
+    assert said.stdout.decode() == name
+
+
+def test_what_a_function_answers_or_raises_is_shown_once(serve, look, tmp_path):
+    functions(tmp_path / "good", ["a"])
+    functions(tmp_path / "bad", ["a"], status="failed")
+    functions(tmp_path / "cut", ["a"], status="truncated")
+    watched = look(serve(tmp_path), "/task?run=good&slot=0")
+    who = watched.page.locator(".who")
+    expect(who).to_have_text(["Input", "Answer"])
+    watched.go("/task?run=bad&slot=0")
+    expect(who).to_have_text(["Input", "Error"])
+    expect(watched.page.locator("summary")).to_contain_text("agents.py:12 in parse")
+    watched.go("/task?run=cut&slot=0")
+    expect(who).to_have_text(["Input", "Truncated"])
+    expect(watched.page.get_by_role("alert")).to_have_count(0)
+
+
+def test_long_names_take_one_line_and_the_timeline_counts_as_its_axis_does(serve, look, tmp_path):
+    functions(tmp_path / ("name-" * 30), ["id-" * 80 + str(n) for n in range(12)])
+    functions(tmp_path / "20261115-203015-tasks", ["a"], status="failed")
+    page = look(serve(tmp_path)).page
+    heights = page.locator("a.name").evaluate_all("all => all.map(one => one.offsetHeight)")
+    assert len(set(heights)) == 1
+    assert page.locator("a.name", has_text="name-").get_attribute("title") == "name-" * 30
+    expect(page.locator(".pill.s-neutral")).to_have_text("complete")  # nothing of it succeeded
+    page.get_by_role("link", name="name-").click()
+    expect(page.get_by_label("Timeline", exact=True)).to_contain_text("up to 5 at once")
+    links = page.locator(".tasks a.name")
+    expect(links).to_have_count(12)
+    assert max(links.evaluate_all("all => all.map(one => one.offsetHeight)")) < 30
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_ticks_of_an_axis_never_look_the_same(words):
+    page = words().page
+    ticks = page.evaluate(
+        """async () => {
+        const { ticks, levels } = await import("/static/format.js");
+        return [ticks([0.05, 0.1, 0.15, 0.2]), ticks([60, 62.5, 65]), ticks([3600, 5400, 7200]),
+            levels([0, 0.25, 0.5, 0.75, 1]), levels([100, 100.5, 101])]; }"""
+    )
+    assert all(len(set(row)) == len(row) for row in ticks), ticks
+    assert ticks[3] == ["0", "0.25", "0.5", "0.75", "1"]
+
+
+PAGES = {  # what is there last
+    "/": "tbody tr",
+    "/run?run=words": ".tasks tbody tr",
+    "/task?run=words&task=word-6": ".talk .turn",
+    "/group?run=words&task=word-2": ".group .turn",
+    "/training?run=words": ".curves canvas",
+    "/compare?first=words&second=words": ".facts .fact",
+}
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_fits_a_phone_and_has_names_for_all_that_can_be_used(words, path):
     page = words(path, **PHONE).page
-    page.wait_for_timeout(300)
+    page.wait_for_selector(PAGES[path])
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, a[href], input, select, canvas[tabindex]")]
@@ -198,7 +352,7 @@ def test_every_page_fits_a_phone_and_has_names_for_all_that_can_be_used(words, p
 
 
 def test_the_export_opens_without_a_server(chromium, look, serve, talked, tmp_path):
-    talks.conversations(tmp_path / "words")
+    scenes.training(talks.conversations(tmp_path / "words"))
     export_view(tmp_path / "words", tmp_path / "report.html")
     watched = look(serve(talked))
     page = watched.page
@@ -210,6 +364,13 @@ def test_the_export_opens_without_a_server(chromium, look, serve, talked, tmp_pa
     expect(page.locator(".talk .turn")).to_have_count(5)
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("heading", level=1)).to_have_text("word-2#2")
+    expect(page.get_by_role("button", name="Command")).to_be_visible()
+    expect(page.get_by_role("button", name="JSON")).to_have_count(0)
+    page.keyboard.press("u")
+    page.get_by_role("link", name="Training").click()
+    expect(page.locator(".curves canvas").first).to_be_visible()
+    page.locator("#crumbs").get_by_role("link", name="words").click()
+    expect(page.locator(".tasks tbody tr").first).to_be_visible()
 
 
 def test_a_run_of_100_000_tasks_is_painted_soon_and_stays_smooth(serve, look, large, capsys):

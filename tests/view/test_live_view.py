@@ -26,7 +26,7 @@ import asyncio
 from pathlib import Path
 
 async def slow(question):
-    await asyncio.sleep(0.25)
+    await asyncio.sleep(20 if Path("slow").exists() else 0.25)
     if "7" in question and not Path("mended").exists():
         raise ValueError("no sevens")
     return question
@@ -153,6 +153,105 @@ def test_what_cannot_be_done_is_said(client, tmp_path):
     assert "exact_match" in started["said"]
 
 
+def test_a_cancel_is_said_to_be_going_on_and_a_second_is_another_action(going, client, tmp_path):
+    (tmp_path / "slow").touch()
+    run = going(40)
+    known = client(tmp_path / "runs")
+
+    def act(action):
+        return known.post("/api/act", json={"run": "live", "action": action})
+
+    def now():
+        return known.get("/api/now?run=live").json()
+
+    assert now()["cancelling"] is False
+    assert act("cancel").status_code == 200
+    assert now()["cancelling"] is True
+    assert (now()["left"], run.process.poll()) == (None, None)
+    again = act("cancel")
+    assert again.status_code == 422
+    assert "`stop` ends what runs, too" in again.json()["error"]
+    until(lambda: (live := read_live(run.run)) and live.cancelling)
+    assert now()["running_count"] == 4
+    assert "stops now" in act("stop").json()["said"]
+    assert run.process.wait(10) == 130
+    assert now()["cancelling"] is False
+
+
+def test_a_run_is_stopped_at_once_without_a_cancel_before(going, client, tmp_path):
+    (tmp_path / "slow").touch()
+    run = going(40)
+    asked = {"run": "live", "action": "stop"}
+    assert client(tmp_path / "runs").post("/api/act", json=asked).status_code == 200
+    assert run.process.wait(10) == 130
+
+
+def test_only_what_could_not_be_run_again_is_told_and_not_for_ever(going, client, tmp_path):
+    run = going(8, per_worker=8)
+    run.process.wait(60)
+    known = client(tmp_path / "runs")
+
+    def ended():
+        """How it ended: the last that is told."""
+        told = until(lambda: known.get("/api/now?run=live").json())["started"]
+        return told is None or (not told["going"] and told)
+
+    def retry():
+        assert known.post("/api/act", json={"run": "live", "action": "retry"}).status_code == 200
+        return until(ended)
+
+    assert retry() is True  # t7 has failed once more
+    with open_run(run.run) as opened:
+        assert len(opened.earlier("t7")) == 1
+    agent = (tmp_path / "agents.py").read_text()
+    (tmp_path / "agents.py").unlink()
+    assert retry()["code"] == 2
+    (tmp_path / "agents.py").write_text(agent)
+    (tmp_path / "mended").touch()
+    again = [sys.executable, "-m", "aworld", "resume", "live", "--retry", "failed", "-q"]
+    assert subprocess.run(again, cwd=tmp_path, capture_output=True).returncode == 0
+    assert ended() is True
+
+
+def test_a_training_is_not_resumed_from_the_page(client, serve, look, tmp_path):
+    scenes.training(scenes.many_tasks(tmp_path / "lesson", 50))
+    known = client(tmp_path)
+    for action in ("resume", "retry"):
+        found = known.post("/api/act", json={"run": "lesson", "action": action})
+        assert found.status_code == 422
+        assert "aworld train CONFIG --resume" in found.json()["error"]
+    assert known.get("/api/now?run=lesson").json()["started"] is None
+    page = look(serve(tmp_path), "/run?run=lesson").page
+    expect(page.get_by_role("link", name="Training")).to_be_visible()
+    expect(page.get_by_label("Failures by kind")).to_contain_text("Error")
+    expect(page.locator(".actions button")).to_have_count(0)
+
+
+def test_a_training_that_is_cancelled_is_said_to_break_off_its_step(client, tmp_path):
+    scenes.training(scenes.many_tasks(tmp_path / "lesson", 5))
+    program = (
+        "import sys, time\nfrom pathlib import Path\nfrom aworld.store.lock import RunLock\n"
+        f"RunLock(Path({str(tmp_path / 'lesson')!r}))\nprint('held', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    trainer = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert trainer.stdout.readline().strip() == "held"
+        asked = {"run": "lesson", "action": "cancel"}
+        said = client(tmp_path).post("/api/act", json=asked).json()["said"]
+        assert "was asked to stop: it breaks off its step" in said
+        assert trainer.wait(20) != 0
+    finally:
+        trainer.kill()
+        trainer.wait()
+        trainer.stdout.close()
+
+
 def test_the_page_comes_back_when_its_server_does(look, tmp_path):
     scenes.many_tasks(tmp_path / "runs" / "first", 5)
     command = [sys.executable, "-m", "aworld", "view", "runs", "--no-browser", "--port"]
@@ -202,9 +301,9 @@ def test_a_page_is_told_when_the_key_is_another_one(serve, look, tmp_path, monke
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "nonsense", "gone"])
 def test_a_broken_store_is_said_to_be_broken_and_the_rest_is_shown(serve, look, tmp_path, harm):
-    for name in ("broken", "sound"):
+    for name in ("first", "sound"):
         scenes.many_tasks(tmp_path / name, 300)
-    file = tmp_path / "broken" / "run.db"
+    file = tmp_path / "first" / "run.db"
     content = bytearray(file.read_bytes())
     if harm == "cut":
         file.write_bytes(content[: len(content) // 3])
@@ -218,12 +317,12 @@ def test_a_broken_store_is_said_to_be_broken_and_the_rest_is_shown(serve, look, 
     page = watched.page
     expect(page.locator("tbody tr")).to_have_count(2)
     if harm == "gone":
-        for part in (tmp_path / "broken").iterdir():
+        for part in (tmp_path / "first").iterdir():
             part.unlink()
         expect(page.locator("tbody tr")).to_have_count(1, timeout=10_000)
-    watched.go("/run?run=broken")
-    text = page.locator("main").inner_text()
-    assert "broken" in text
+    watched.go("/run?run=first")
+    words = "there is no run" if harm == "gone" else "damaged"
+    expect(page.get_by_role("alert").first).to_contain_text(words)
     watched.go("/run?run=sound")
     expect(page.get_by_label("Figures")).to_contain_text("300 of 300")
 
@@ -250,6 +349,22 @@ def test_a_view_ends_with_whoever_opened_it(tmp_path):
         return False
 
     until(is_gone, 10)
+
+
+def test_a_view_beside_a_run_ends_at_once_and_quietly_while_a_page_listens(tmp_path, capfd):
+    scenes.many_tasks(tmp_path / "run", 3)
+    with open_view(tmp_path / "run", port=0) as view:
+        base = view.url.partition("/run")[0]
+        with httpx.Client(base_url=base) as page:
+            page.post("/api/login", json={"key": view.url.rpartition("=")[2]})
+            with page.stream("GET", "/api/events?run=run") as stream:
+                lines = stream.iter_lines()
+                assert next(lines) == "event: run"
+                asked = time.monotonic()
+                view.close()
+                assert time.monotonic() - asked < 1.5
+                list(lines)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_view_can_be_opened_for_a_run_that_is_yet_to_come(tmp_path):
@@ -279,7 +394,7 @@ def test_a_port_that_is_taken_is_said_to_be(tmp_path):
             assert other.port
 
 
-def test_a_view_does_not_slow_the_run_and_writes_nothing_into_it(serve, tmp_path):
+def test_a_view_writes_nothing_into_a_run(serve, tmp_path):
     scenes.many_tasks(tmp_path / "run", 200)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}
     server = serve(tmp_path)

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aworld import open_run
-from aworld.drawing import lanes_of
+from aworld.drawing import at_once, lanes_of
+from aworld.errors import ConfigError, StoreError
 from aworld.view.server import ViewServer
 
 
@@ -43,6 +44,38 @@ def test_pictures_are_sound_svg_that_can_be_saved(tmp_path):
     assert "exact_match" in curve.svg
 
 
+def test_a_picture_is_saved_as_what_its_name_says(tmp_path):
+    scenes.many_tasks(tmp_path / "run", 1)
+    with open_run(tmp_path / "run") as run:
+        timeline = run.timeline()
+    assert "1 task on 1 worker, up to 1 at once" in timeline.svg
+    with pytest.raises(ConfigError, match=r"as \.svg or \.html, not as 'x\.png'"):
+        timeline.save(tmp_path / "x.png")
+    assert not (tmp_path / "x.png").exists()
+    timeline.save(tmp_path / "x.html")
+    assert (tmp_path / "x.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_closed_run_says_that_it_is_closed(tmp_path):
+    scenes.many_tasks(tmp_path / "run", 3)
+    with open_run(tmp_path / "run") as run:
+        pass
+    assert "this run is closed" in run._repr_html_()
+    for picture in (run.timeline, run.reward_curve):
+        with pytest.raises(StoreError, match="this run is closed: open it again by open_run"):
+            picture()
+
+
+def test_the_curve_and_the_summary_say_how_many_were_scored(tmp_path):
+    scenes.many_tasks(tmp_path / "run", 200)
+    with open_run(tmp_path / "run") as run:
+        scored = [row.reward for row in run.results() if row.reward is not None]
+        shown, curve = run._repr_html_(), run.reward_curve().svg
+    assert len(scored) < 200
+    assert f"{sum(scored) / len(scored):.3f} over {len(scored)} of 200 (exact_match)" in shown
+    assert f"{len(scored)} of 200 results scored" in curve
+
+
 def test_an_empty_run_has_pictures_too(tmp_path):
     scenes.many_tasks(tmp_path / "none", 0)
     with open_run(tmp_path / "none") as run:
@@ -65,6 +98,16 @@ SPANS = st.lists(
     ),
     max_size=40,
 )
+
+
+@given(SPANS)
+def test_as_many_are_at_once_as_overlap(spans):
+    most, mean = at_once(spans)
+    apart = [(began, ended) for began, ended in spans if ended - began > 0.01]
+    if len(apart) == len(spans):
+        overlapping = [sum(b <= began < e - 0.002 for b, e in spans) for began, _ in spans]
+        assert most == max(overlapping, default=0)
+    assert 0 <= mean <= most + 1e-6 or not spans
 
 
 @given(SPANS)

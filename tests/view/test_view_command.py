@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
@@ -60,8 +61,46 @@ def test_a_run_with_a_view_says_where_and_ends_when_it_is_over(here):
     assert json.loads(done.stdout)["done"] == 5
     (url,) = re.findall(r"see it: (\S+)", done.stderr)
     assert "/run?run=a#key=" in url
+    assert done.stderr.splitlines()[-1] == "to see it again: aworld view runs/a"
     with pytest.raises(httpx.TransportError):
         httpx.get(url.partition("#")[0])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_view_ends_at_once_and_quietly_while_pages_listen(tmp_path, number):
+    scenes.many_tasks(tmp_path / "runs" / "first", 5)
+    notes = tmp_path / "state" / "aworld" / "views"
+    notes.mkdir(parents=True)
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    (notes / f"{gone.pid}.json").write_text("{}")  # of one that was killed
+    view = subprocess.Popen(
+        [sys.executable, "-m", "aworld", "view", "runs", "--port", "0"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    url = httpx.URL(view.stdout.readline().strip())
+    assert [note.stem for note in notes.iterdir()] == [str(view.pid)]
+    with httpx.Client(base_url=f"http://127.0.0.1:{url.port}") as page:
+        page.post("/api/login", json={"key": url.fragment.removeprefix("key=")})
+        with (
+            page.stream("GET", "/api/events") as of_list,
+            page.stream("GET", "/api/events?run=first") as of_run,
+        ):
+            read = [of_list.iter_lines(), of_run.iter_lines()]
+            assert [next(lines) for lines in read] == ["event: runs", "event: run"]
+            asked = time.monotonic()
+            view.send_signal(number)
+            view.wait(20)
+            assert time.monotonic() - asked < 1.5
+            for lines in read:
+                list(lines)  # to its end, and no error
+    said = view.communicate()[1]
+    assert view.returncode == 0
+    assert len(said.splitlines()) == 1, said
+    assert not list(notes.iterdir())
 
 
 def test_a_run_is_exported_as_one_file(here):
@@ -69,6 +108,14 @@ def test_a_run_is_exported_as_one_file(here):
     done = aworld(here, "view", "r", "--export", "report.html")
     assert "5 tasks: report.html" in done.stdout
     assert "<title>r · aworld</title>" in (here / "report.html").read_text()
+
+
+def test_of_a_folder_with_runs_one_is_to_be_named(tmp_path):
+    for name in ("first", "second"):
+        scenes.many_tasks(tmp_path / "runs" / name, 1)
+    said = aworld(tmp_path, "view", "runs", "--export", "a.html", code=2).stderr
+    assert "a folder with 2 runs: name the one to export: `aworld view runs/first" in said
+    assert "1 task: a.html" in aworld(tmp_path, "view", "runs/first", "--export", "a.html").stdout
 
 
 def test_a_single_task_is_run_again_by_the_command_of_its_page(here):

@@ -12,7 +12,7 @@ from aworld.cli.job import discard
 from aworld.cli.output import as_word, console, print_json, say
 from aworld.cli.overview import Overview, overview
 from aworld.cli.stopping import Stop
-from aworld.core.shown import harmless
+from aworld.core.shown import harmless, plural
 from aworld.errors import ConfigError, EngineError, InputError, RunError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def report(ending: Ending) -> None:
     if ending.discarded:
         return
     board, run, screen = ending.board, ending.run, console()
-    title = f"{len(board.ended)} tasks in {as_time(board.seconds)}"
+    title = f"{plural(len(board.ended), 'task')} in {as_time(board.seconds)}"
     if board.ended:
         screen.print(summary(board.ended, title=title))
     usage = board.stream.usage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -56,24 +57,36 @@ def view(
         return _export(place, export)
     from aworld.view.server import ViewServer
 
-    with ViewServer(place, host=host, port=port, allowed_hosts=allowed_host or ()) as server:
-        console().print(server.url, soft_wrap=True)
-        say("the link holds the key: whoever has it can see and steer the runs; Ctrl-C ends it")
-        _open_in_browser(server, wanted=browser)
-        try:
+    earlier = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    try:
+        with ViewServer(place, host=host, port=port, allowed_hosts=allowed_host or ()) as server:
+            console().print(server.url, soft_wrap=True)
+            say("the link holds the key: whoever has it can see and steer the runs; Ctrl-C ends it")
+            _open_in_browser(server, wanted=browser)
             threading.Event().wait()
-        except KeyboardInterrupt:
-            pass
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
     return 0
 
 
 def _export(folder: Path, file: Path) -> int:
-    from aworld.cli.output import console, say
-    from aworld.cli.overview import run_folder
+    from aworld.cli.output import as_word, console, say
+    from aworld.core.shown import plural
+    from aworld.errors import ConfigError
+    from aworld.store.overview import is_run, runs_in
     from aworld.view.exporting import export_view
 
-    held, of = export_view(run_folder(str(folder)), file)
-    console().print(f"{of} tasks: {file} ({file.stat().st_size / 1e6:.1f} MB)")
+    if not is_run(folder):
+        inside = runs_in(folder)
+        if not inside:
+            raise ConfigError(f"{folder} holds no run")
+        example = f"aworld view {as_word(inside[0])} --export {as_word(file)}"
+        runs = plural(len(inside), "run")
+        raise ConfigError(f"{folder} is a folder with {runs}: name the one to export: `{example}`")
+    held, of = export_view(folder, file)
+    console().print(f"{plural(of, 'task')}: {file} ({file.stat().st_size / 1e6:.1f} MB)")
     if held < of:
         say(f"it holds {held} of {of} conversations, to stay small: failures first")
     return 0

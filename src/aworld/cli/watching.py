@@ -15,7 +15,8 @@ def watched(folder: Path, *, wanted: bool = True) -> Iterator[None]:
     if not wanted:
         yield
         return
-    from aworld.cli.output import say
+    from aworld.cli.output import as_word, say
+    from aworld.store.overview import is_run
     from aworld.view.opening import open_view
 
     with open_view(folder) as view:
@@ -27,3 +28,5 @@ def watched(folder: Path, *, wanted: bool = True) -> Iterator[None]:
                 threading.Event().wait()
             except KeyboardInterrupt:
                 pass
+    if is_run(folder):  # not where it could not start
+        say(f"to see it again: aworld view {as_word(folder)}")

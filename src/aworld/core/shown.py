@@ -23,5 +23,9 @@ def shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
+def plural(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
 def _can_be_seen(char: str) -> bool:
     return char.isprintable() or unicodedata.category(char) == "Zs"  # all spaces, not ours alone

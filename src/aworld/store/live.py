@@ -33,13 +33,17 @@ class Live:
     running: tuple[RunningTask, ...] = ()
     count: int = 0  # of those that run, also where not all are named
     paused: bool = False
+    cancelling: bool = False  # it begins nothing more
 
 
-def write_live(folder: Path, running: Sequence[RunningTask], *, paused: bool) -> None:
+def write_live(
+    folder: Path, running: Sequence[RunningTask], *, paused: bool, cancelling: bool = False
+) -> None:
     """There as a whole or not at all. It is no record: a full disk does not matter."""
     content = {
         "at": time.time(),
         "paused": paused,
+        "cancelling": cancelling,
         "count": len(running),
         "running": [list(task) for task in running[:MOST_RUNNING]],
     }
@@ -58,7 +62,8 @@ def read_live(folder: Path) -> Live | None:
         if abs(time.time() - found["at"]) > FRESH_SECONDS:
             return None
         running = (RunningTask(int(s), int(w), float(b)) for s, w, b in found["running"])
-        return Live(tuple(running), int(found["count"]), bool(found["paused"]))
+        paused, cancelling = bool(found["paused"]), bool(found.get("cancelling"))
+        return Live(tuple(running), int(found["count"]), paused, cancelling)
     except (OSError, ValueError, TypeError, LookupError):
         return None
 

@@ -46,6 +46,13 @@ class Overview:
         return f"{self.done}/{'?' if self.total is None else self.total}"
 
     @property
+    def mean_of_scored(self) -> float | None:
+        """Without those that have no reward, as a curve over time is drawn."""
+        if self.reward is None or not self.scored:
+            return None
+        return self.reward * self.counted / self.scored
+
+    @property
     def is_unscored(self) -> bool:
         """Something was to be scored, and nothing was."""
         return bool(self.scored_by) and not self.scored and self.counted < self.done
@@ -107,7 +114,11 @@ def summed_up(folder: Path) -> dict[str, Any]:
 
 
 def is_run(folder: Path) -> bool:
-    return (folder / FILE).is_file()
+    """Also where that may not be known: whoever opens it is told why it cannot be read."""
+    try:
+        return (folder / FILE).is_file()
+    except PermissionError:
+        return True
 
 
 def runs_in(folder: Path) -> list[Path]:

@@ -8,6 +8,7 @@ the samples of the run, plus its sample. Every record has a checksum over all th
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -110,7 +111,13 @@ def salvaged(connection: sqlite3.Connection, query: str, key: str) -> Iterator[t
 
 
 def require(folder: Path) -> None:
-    if (folder / FILE).is_file():
+    try:
+        found = (folder / FILE).is_file()
+    except PermissionError:
+        raise StoreError(f"no permission to read {folder}") from None
+    if found and not os.access(folder / FILE, os.R_OK):
+        raise StoreError(f"no permission to read {folder / FILE}")
+    if found:
         return
     if (folder / "repaired" / READY).exists():
         raise StoreError(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import sqlite3
 from collections import deque
 from html import escape
 from typing import TYPE_CHECKING
 
-from aworld.core.shown import harmless
-from aworld.drawing import COLOURS, GREY, Bar, Picture, bars, curve, lanes_of
+from aworld.core.shown import harmless, plural
+from aworld.drawing import COLOURS, GREY, Bar, Picture, at_once, bars, curve, lanes_of
+from aworld.errors import StoreError
 from aworld.store.overview import overview
 from aworld.store.views import address_of
 
@@ -23,12 +25,18 @@ Row = tuple[int | None, float, float, str, float | None]  # worker, began, ended
 
 def summary(run: Run) -> str:
     """Everything in it is text: a run may come from a stranger."""
-    found = overview(run)
+    try:
+        found = overview(run)
+    except sqlite3.ProgrammingError:
+        words = escape(f"open_run({str(run.folder)!r})")
+        return f"<div>this run is closed; to see it: <code>{harmless(words)}</code></div>"
+    mean = found.mean_of_scored
+    over = f" over {found.scored} of {found.done}" if found.scored < found.done else ""
     facts = {
         "state": found.status,
         "done": found.progress,
         "success": f"{found.succeeded / found.done:.0%}" if found.done else "-",
-        "reward": "-" if found.reward is None else f"{found.mean} ({found.scored_by})",
+        "reward": "-" if mean is None else f"{mean:.3f}{over} ({found.scored_by})",
         "tokens": f"{found.tokens:,}",
         "cost": f"{found.cost:.4g}" if found.cost else "-",
     }
@@ -72,16 +80,15 @@ def timeline(run: Run) -> Picture:
         for lane, (_, began, ended, status, _) in zip(lanes, of_worker, strict=True):
             found.append(Bar(above + lane, began, ended, status))
         above += max(lanes) + 1
-    busy = sum(bar.ended - bar.began for bar in found)
-    span = max((bar.ended for bar in found), default=0.0)
-    span -= min((bar.began for bar in found), default=0.0)
-    mean = busy / span if span else 0.0
-    title = f"{len(found)} tasks on {len(by_worker)} workers, {mean:.1f} at once on average"
+    most, mean = at_once([(bar.began, bar.ended) for bar in found])
+    where = f"{plural(len(found), 'task')} on {plural(len(by_worker), 'worker')}"
+    title = f"{where}, up to {most} at once, {mean:.1f} on average"
     return bars(title, found)
 
 
 def reward_curve(run: Run) -> Picture:
-    scored = [(ended, reward) for _, _, ended, _, reward in _rows(run) if reward is not None]
+    rows = _rows(run)
+    scored = [(ended, reward) for _, _, ended, _, reward in rows if reward is not None]
     size = max(int(len(scored) * WINDOW), 5)
     latest: deque[float] = deque(maxlen=size)
     points = []
@@ -90,7 +97,8 @@ def reward_curve(run: Run) -> Picture:
         points.append((ended - scored[0][0], sum(latest) / len(latest)))
     step = max(len(points) // MOST_POINTS, 1)
     name = harmless(run.scoring.name) or "no reward"
-    title = f"reward by {name}: mean of the latest {size}"
+    over = f"{len(scored):,} of {plural(len(rows), 'result')} scored"
+    title = f"reward by {name}: mean of the latest {size}, {over}"
     return curve(title, points[size - 1 :: step] or points)
 
 
@@ -98,7 +106,12 @@ def _rows(run: Run) -> list[Row]:
     """In the order in which they ended."""
     around = {}
     named = "select 1 from sqlite_master where name = 'circumstances'"
-    if run.connection.execute(named).fetchone() is not None:
+    try:
+        known = run.connection.execute(named).fetchone() is not None
+    except sqlite3.ProgrammingError:
+        again = f"open_run({str(run.folder)!r})"
+        raise StoreError(f"this run is closed: open it again by {again}") from None
+    if known:
         query = "select slot, worker, began from circumstances"
         around = {slot: (worker, began) for slot, worker, began in run.connection.execute(query)}
     rows: list[Row] = []

@@ -19,6 +19,9 @@ def note_view(root: Path, url: str) -> Path:
     note = state_folder() / "views" / f"{os.getpid()}.json"
     try:
         note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for other in note.parent.glob("*.json"):
+            if not _is_alive(other):  # it was killed
+                other.unlink(missing_ok=True)
         note.write_text(json.dumps({"root": str(root), "url": url}), "utf-8")
     except OSError:  # then nobody finds it, that is all
         pass
@@ -34,10 +37,21 @@ def address_of(run: Path) -> str | None:
         return None
     for note in notes:
         try:
-            os.kill(int(note.stem), 0)
+            if not _is_alive(note):
+                continue
             found = json.loads(note.read_text("utf-8"))
             name = run.relative_to(found["root"]).as_posix()
         except (OSError, ValueError, LookupError, TypeError):
             continue
         return f"{found['url']}/run?run={quote(name)}"
     return None
+
+
+def _is_alive(note: Path) -> bool:
+    try:
+        os.kill(int(note.stem), 0)
+    except PermissionError:  # of somebody else
+        return True
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
@@ -41,11 +42,11 @@ Asked = dict[str, str]
 
 
 class Routes:
-    def __init__(self, library: Library, *, key: str, cookie: str, opens_at: str = ""):
+    def __init__(self, library: Library, *, key: str, cookie: str, closing: threading.Event):
         self._library = library
+        self._closing = closing
         self._key = key
         self._cookie = cookie
-        self._opens_at = opens_at  # the run that the view was opened for
         self._control = Control()
 
     # -- who is there --------------------------------------------------------------------------
@@ -67,7 +68,7 @@ class Routes:
 
     def hello(self, asked: Asked) -> dict[str, Any]:
         """Whether the key is still the same."""
-        return {"root": str(self._library.root)}
+        return {"ok": True}
 
     # -- data ----------------------------------------------------------------------------------
 
@@ -77,17 +78,20 @@ class Routes:
         for name in library.names():
             try:
                 lines.append(figures.summed_up(library, name))
-            except AWorldError:  # it was removed meanwhile
+            except (AWorldError, OSError):  # it was removed meanwhile
                 continue
-        return {"root": str(library.root), "opens_at": self._opens_at, "runs": lines}
+        return {"root": str(library.root), "runs": lines}
 
     def run(self, asked: Asked) -> dict[str, Any]:
         return figures.whole(self._library, asked["run"])
 
     def now(self, asked: Asked) -> dict[str, Any]:
         name = asked["run"]
-        started = self._control.state(self._library.folder(name))
-        return {**figures.now(self._library, name), "started": started}
+        folder = self._library.folder(name)
+        moment = figures.now(self._library, name)
+        if self._control.is_cancelling(folder):  # it may not have said so itself yet
+            moment |= {"cancelling": True, "left": None}
+        return {**moment, "started": self._control.state(folder)}
 
     def bars(self, asked: Asked) -> bytes:
         since = float(asked.get("since") or 0.0)
@@ -114,7 +118,7 @@ class Routes:
     def brief(self, asked: Asked) -> dict[str, Any]:
         with self._library.open(asked["run"]) as run:
             slot, _ = rollouts.asked_for(run, asked)
-            return {"task": run.task_at(slot // run.samples).id, "sample": slot % run.samples}
+            return {"task": run.task_at(slot // run.samples).id}
 
     def group(self, asked: Asked) -> dict[str, Any]:
         with self._library.open(asked["run"]) as run:
@@ -141,9 +145,9 @@ class Routes:
             library, name = self._library, asked["run"]
             library.folder(name)
             look, now = partial(self.run, asked), partial(self.now, asked)
-            parts = events_of_run(library, name, look, now)
+            parts = events_of_run(library, name, look, now, self._closing)
         else:
-            parts = events_of_list(self._library, partial(self.runs, asked))
+            parts = events_of_list(partial(self.runs, asked), self._closing)
         return StreamingResponse(parts, media_type="text/event-stream")
 
     async def act(self, request: Request) -> Response:
@@ -152,11 +156,12 @@ class Routes:
         return Json(await run_in_threadpool(self._control.act, folder, str(body.get("action"))))
 
 
-CHOOSING = ("status", "min_reward", "max_reward", "reward", "worker", "failure", "tag", "text")
+CHOOSING = ("status", "min_reward", "max_reward", "worker", "failure", "tag", "text")
 
 
-def build_app(library: Library, *, key: str, cookie: str, opens_at: str = "") -> Starlette:
-    routes = Routes(library, key=key, cookie=cookie, opens_at=opens_at)
+def build_app(library: Library, *, key: str, cookie: str, closing: threading.Event) -> Starlette:
+    """`closing` is set when the server is about to end: streams then end by themselves."""
+    routes = Routes(library, key=key, cookie=cookie, closing=closing)
     more = ("copy", "curves", "bars", "hello")
     data = ("runs", "run", "now", "tasks", "labels", "rollout", "brief", "group")
     return Starlette(
@@ -181,7 +186,8 @@ def _answering(answer: Callable[[Asked], Any]) -> Callable[[Request], Any]:
         try:
             found = await run_in_threadpool(answer, dict(request.query_params))
         except KeyError as missing:
-            raise HTTPException(400, f"which {missing.args[0]}?") from None
+            hint = "which {0}? The address must name it: ?{0}=..."
+            raise HTTPException(400, hint.format(missing.args[0])) from None
         if isinstance(found, bytes):
             return Response(found, media_type="application/octet-stream")
         return Json(found)
@@ -206,6 +212,8 @@ async def _icon(request: Request) -> Response:
 
 async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):  # an unknown page, a wrong method
+        if error.status_code == 404 and not request.url.path.startswith(("/api/", "/static/")):
+            return FileResponse(STATIC / "index.html", 404, media_type="text/html")
         return Json({"error": error.detail}, error.status_code)
     if isinstance(error, NoRunError):
         return Json({"error": str(error)}, 404)

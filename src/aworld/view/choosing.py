@@ -63,8 +63,6 @@ def chosen(asked: Mapping[str, str]) -> Choice:
     for name, sign in (("min_reward", ">="), ("max_reward", "<=")):
         if asked.get(name):
             choice.add(f"r.reward {sign} :{name}", **{name: _number(name, asked[name])})
-    if asked.get("reward") == "none":
-        choice.add("r.reward is null")
     if asked.get("worker"):
         choice.add("r.worker = :worker", worker=int(_number("worker", asked["worker"])))
     if asked.get("failure"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,18 @@ from typing import Any
 from aworld.errors import ConfigError
 from aworld.store import lock
 from aworld.store.folder import read_config
-from aworld.store.live import ask_to_pause
+from aworld.store.live import ask_to_pause, read_live
+from aworld.store.schema import FILE
+from aworld.train.folders import is_training
 
 RETRIED = "failed,timeout,crashed,truncated"
 LAST_WORDS = 2_000  # characters of what a command that failed has said
+HEARD_SECONDS = 1.5  # until a process has said that it was asked to end
+SOME_FAILED = 1
+HAVE_RUN = (0, SOME_FAILED, 130)  # exit codes of a command that has run tasks
+CRASH = re.compile(  # a traceback at the very end: not one that an agent has logged
+    r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*\S.*\s*\Z", re.MULTILINE
+)
 
 
 class Control:
@@ -26,6 +36,7 @@ class Control:
 
     def __init__(self) -> None:
         self._started: dict[Path, _Started] = {}
+        self._cancelled: dict[Path, int] = {}  # the process that was asked to end it
         self._acting = threading.Lock()
 
     def act(self, folder: Path, action: str) -> dict[str, Any]:
@@ -37,7 +48,18 @@ class Control:
     def state(self, folder: Path) -> dict[str, Any] | None:
         """Of what was started from here for this run."""
         started = self._started.get(folder)
+        if started is not None and started.is_outdated():
+            self._started.pop(folder, None)
+            return None
         return None if started is None else started.state()
+
+    def is_cancelling(self, folder: Path) -> bool:
+        """Whether it was asked to end, from here or by others, and is still at it."""
+        writer = lock.holder(folder)
+        if writer is None:
+            return False
+        live = read_live(folder)
+        return writer.get("pid") == self._cancelled.get(folder) or bool(live and live.cancelling)
 
     def _pause(self, folder: Path) -> dict[str, Any]:
         _writer(folder)
@@ -51,9 +73,33 @@ class Control:
 
     def _cancel(self, folder: Path) -> dict[str, Any]:
         pid = _writer(folder)
+        if self.is_cancelling(folder):  # a second signal would stop what runs
+            raise ConfigError("it was asked to end already: `stop` ends what runs, too")
         ask_to_pause(folder, False)  # a paused run could not come to its end
         os.kill(pid, signal.SIGINT)
+        self._cancelled[folder] = pid
+        if is_training(folder):
+            words = "it breaks off its step, and begins no other"
+            return {"said": f"process {pid} was asked to stop: {words}"}
         return {"said": f"process {pid} finishes what runs, and begins nothing more"}
+
+    def _stop(self, folder: Path) -> dict[str, Any]:
+        pid = _writer(folder)
+        if is_training(folder):
+            raise ConfigError("a training is ended by `cancel`: it breaks off its step at once")
+        if not self.is_cancelling(folder):
+            self._cancel(folder)
+        deadline = time.monotonic() + HEARD_SECONDS  # two signals at once would count as one
+        while time.monotonic() < deadline and lock.holder(folder) is not None:
+            live = read_live(folder)
+            if live is not None and live.cancelling:
+                os.kill(pid, signal.SIGINT)
+                break
+            time.sleep(0.02)
+        else:
+            if lock.holder(folder) is not None:  # it tells nothing of itself
+                os.kill(pid, signal.SIGINT)
+        return {"said": f"process {pid} stops now: what has finished is kept"}
 
     def _resume(self, folder: Path) -> dict[str, Any]:
         return self._start(folder, [])
@@ -64,17 +110,22 @@ class Control:
     def _start(self, folder: Path, options: list[str]) -> dict[str, Any]:
         if lock.holder(folder) is not None:
             raise ConfigError("the run goes on already: wait until it is over, or cancel it first")
+        if is_training(folder):
+            raise ConfigError("a training goes on by `aworld train CONFIG --resume`")
         if "import" in read_config(folder):
             raise ConfigError("there is nothing to run again: it was imported, not run")
         command = ["resume", str(folder), "--quiet", *options]
-        self._started[folder] = _Started(command, read_config(folder).get("command", {}))
+        asked = read_config(folder).get("command", {})
+        self._started[folder] = _Started(folder, command, asked)
         return {"said": f"started: aworld {' '.join(command)}"}
 
 
 class _Started:
     """A command of its own: it goes on when the view is closed."""
 
-    def __init__(self, command: list[str], asked: dict[str, Any]):
+    def __init__(self, folder: Path, command: list[str], asked: dict[str, Any]):
+        self._folder = folder
+        self._ended = 0.0
         place = asked.get("directory")
         self._code: int | None = None
         self._said = ""
@@ -93,12 +144,35 @@ class _Started:
             assert process.stdout is not None
             for line in process.stdout:
                 self._said = (self._said + line.decode(errors="replace"))[-LAST_WORDS:]
+        self._ended = time.time()
         self._code = process.returncode
 
     def state(self) -> dict[str, Any]:
         if self._code is None:
             return {"going": True}
         return {"going": False, "code": self._code, "said": self._said.strip()}
+
+    def is_outdated(self) -> bool:
+        """It has run the run, whatever came of the tasks; or somebody else has, since."""
+        if self._code is None:
+            return False
+        crashed = self._code == SOME_FAILED and CRASH.search(self._said)
+        if self._code in HAVE_RUN and not crashed:
+            return True
+        return lock.holder(self._folder) is not None or _written(self._folder) > self._ended
+
+
+def _written(folder: Path) -> float:
+    """When something was last recorded. Readers, too, make a log, but an empty one."""
+    moments = [0.0]
+    for name in (FILE, f"{FILE}-wal"):
+        try:
+            found = os.stat(folder / name)
+        except OSError:
+            continue
+        if found.st_size:
+            moments.append(found.st_mtime)
+    return max(moments)
 
 
 def _writer(folder: Path) -> int:
@@ -116,6 +190,7 @@ ACTIONS: dict[str, Callable[[Control, Path], dict[str, Any]]] = {
     "pause": Control._pause,
     "go-on": Control._go_on,
     "cancel": Control._cancel,
+    "stop": Control._stop,
     "resume": Control._resume,
     "retry": Control._retry,
 }

@@ -1,4 +1,4 @@
-"""How a training goes: its figures by step, and the points at which it was evaluated."""
+"""How a training goes: its figures by step."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from aworld.train.journal import METRICS
-
-EVALUATED = ("pass@1", "eval_reward", "start_pass@1", "start_eval_reward", "eval_seconds")
 
 
 def curves_of(folder: Path) -> dict[str, Any]:
@@ -27,7 +25,7 @@ def curves_of(folder: Path) -> dict[str, Any]:
     for step in steps:
         names |= dict.fromkeys(by_step[step])
     columns = {name: [by_step[step].get(name) for step in steps] for name in names}
-    return {"steps": steps, "columns": columns, "evaluated": [n for n in names if n in EVALUATED]}
+    return {"steps": steps, "columns": columns}
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

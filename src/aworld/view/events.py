@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -14,25 +15,29 @@ from aworld.view.encoding import to_json
 from aworld.view.library import Library
 
 LOOK_SECONDS = 0.5
+CLOSING_SECONDS = 0.1  # within which a stream ends when the server does
 QUIET_SECONDS = 15.0  # then a line without news: both sides see that the other is there
 SHARE = 0.1  # of one core's time that news may take
 
 Look = Callable[[], dict[str, Any]]
 
 
-async def events_of_run(library: Library, name: str, look: Look, now: Look) -> AsyncIterator[bytes]:
+async def events_of_run(
+    library: Library, name: str, look: Look, now: Look, closing: threading.Event
+) -> AsyncIterator[bytes]:
     """`look` gives the figures, when the run has changed; `now` what is true of this moment."""
     last, told = None, b""
-    async for pause in _rounds():
+    async for pause in _rounds(closing):
         try:
             mark = await run_in_threadpool(library.mark, name)
+            began = time.perf_counter()
             if mark != last:
-                last = mark
-                began = time.perf_counter()
                 figures = await run_in_threadpool(look)
-                pause.extend((time.perf_counter() - began) / SHARE)
                 yield _event("run", figures)
             moment = await run_in_threadpool(now)
+            if mark != last:
+                last = mark
+                pause.extend((time.perf_counter() - began) / SHARE)
             known = to_json({**moment, "at": 0})
             if known != told or moment.get("running"):
                 told = known
@@ -43,9 +48,9 @@ async def events_of_run(library: Library, name: str, look: Look, now: Look) -> A
             yield _event("problem", {"error": str(error)})
 
 
-async def events_of_list(library: Library, look: Look) -> AsyncIterator[bytes]:
+async def events_of_list(look: Look, closing: threading.Event) -> AsyncIterator[bytes]:
     last = None
-    async for pause in _rounds():
+    async for pause in _rounds(closing):
         began = time.perf_counter()
         found = await run_in_threadpool(look)
         pause.extend((time.perf_counter() - began) / SHARE)
@@ -75,16 +80,18 @@ class _Pause:
             self._spoke = time.monotonic()
         return quiet
 
-    async def wait(self) -> None:
-        await asyncio.sleep(max(LOOK_SECONDS, self._more))
+    async def wait(self, closing: threading.Event) -> None:
+        until = time.monotonic() + max(LOOK_SECONDS, self._more)
         self._more = 0.0
+        while not closing.is_set() and (left := until - time.monotonic()) > 0:
+            await asyncio.sleep(min(CLOSING_SECONDS, left))
 
 
-async def _rounds() -> AsyncIterator[_Pause]:
+async def _rounds(closing: threading.Event) -> AsyncIterator[_Pause]:
     pause = _Pause()
-    while True:
+    while not closing.is_set():
         yield pause
-        await pause.wait()
+        await pause.wait(closing)
 
 
 def _event(kind: str, content: dict[str, Any]) -> bytes:

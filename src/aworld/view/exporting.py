@@ -105,7 +105,7 @@ def _rollouts(run: Run, most_bytes: int) -> dict[int, Any]:
 
 def _without_places(run: dict[str, Any]) -> dict[str, Any]:
     """A file goes to others: where the run lies on this machine is none of their business."""
-    return {**run, "folder": run["name"], "config": {}}
+    return {**run, "folder": run["name"]}
 
 
 def _hash_of(text: str) -> str:

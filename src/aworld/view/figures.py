@@ -7,14 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aworld.errors import StoreError
+from aworld.drawing import at_once
+from aworld.errors import AWorldError, StoreError
 from aworld.store import lock
-from aworld.store.live import read_live
+from aworld.store.live import Live, read_live
 from aworld.store.overview import overview
 from aworld.store.reader import Run
+from aworld.train.folders import is_training
 from aworld.view.library import Library
+from aworld.view.pace import rate_of, recent_ends, time_left
 
-METRICS = "metrics.jsonl"
 MOST_POINTS, LEAST_POINTS = 120, 10  # of a curve over time
 SPARKS = 24
 MOST_KINDS = 12
@@ -51,18 +53,35 @@ def whole(library: Library, name: str) -> dict[str, Any]:
 
 
 def now(library: Library, name: str) -> dict[str, Any]:
-    """What is true of this moment only, and costs nothing to find out."""
+    """What is true of this moment only; it costs next to nothing beside the figures."""
     folder = library.folder(name)
     writer, live = lock.holder(folder), read_live(folder)
-    if writer is None or live is None:
-        return {"at": time.time(), "writer": writer, "running": None, "paused": False}
+    at = time.time()
+    if writer is None:
+        facts = {"running": None, "paused": False, "cancelling": False, "rate": None, "left": None}
+        return {"at": at, "writer": None, **facts}
+    facts = {"at": at, "writer": writer, **_pace(library, name, live, at)}
+    if live is None:
+        return {**facts, "running": None, "paused": False, "cancelling": False}
     return {
-        "at": time.time(),
-        "writer": writer,
+        **facts,
         "running": [list(task) for task in live.running],
         "running_count": live.count,
         "paused": live.paused,
+        "cancelling": live.cancelling,
     }
+
+
+def _pace(library: Library, name: str, live: Live | None, at: float) -> dict[str, float | None]:
+    if live is not None and live.paused:
+        return {"rate": 0.0, "left": None}
+    try:
+        run = whole(library, name)
+    except AWorldError:  # its page says why
+        return {"rate": None, "left": None}
+    rate = rate_of(run, library.folder(name), at)
+    ends_early = live is not None and live.cancelling
+    return {"rate": rate, "left": None if ends_early else time_left(run, rate)}
 
 
 def _line(library: Library, name: str) -> dict[str, Any]:
@@ -73,7 +92,7 @@ def _line(library: Library, name: str) -> dict[str, Any]:
     except Exception as error:  # a damaged page can hold anything; the other runs are shown
         reason = str(error) if isinstance(error, StoreError) else f"it cannot be read: {error!r}"
         facts = {"id": name, "name": name, "created": folder.stat().st_mtime}
-        return {**facts, "error": reason, "training": (folder / METRICS).is_file()}
+        return {**facts, "error": reason, "training": _is_training(folder)}
 
 
 def _facts(run: Run, name: str) -> dict[str, Any]:
@@ -81,38 +100,52 @@ def _facts(run: Run, name: str) -> dict[str, Any]:
         config = run.config
     except StoreError:  # its settings are unreadable, its results need not be
         config = {}
-    settings, command = config.get("run", {}), config.get("command", {})
+    settings = config.get("run", {})
     query = f"select min(began), max(began + seconds), max(ended) from ({rows_of(run)})"
     began, ended, recorded = run.connection.execute(query).fetchone()
+    found = overview(run)
     return {
         "id": name,
-        **asdict(overview(run)),
+        **asdict(found),
+        "reward": found.mean_of_scored,
         "name": run.name if name == "." else name,
         "samples": run.samples,
         "engine": "imported" if "import" in config else settings.get("engine_name") or "local",
         "workers": settings.get("worker_num"),
         "per_worker": settings.get("tasks_per_worker"),
-        "tasks_from": command.get("tasks"),
         "began": began,
         "ended": ended,
         "recorded": recorded,
-        "training": (run.folder / METRICS).is_file(),
-        "rewards": [scoring.name for scoring in run.scorings if scoring.name],
+        "training": is_training(run.folder),
     }
 
 
 def _page(library: Library, name: str) -> dict[str, Any]:
     with library.open(name) as run:
         facts = _facts(run, name)
-        facts["agents"] = [agent for agent, *_ in run.agents().values()]
         points = max(LEAST_POINTS, min(MOST_POINTS, facts["done"] // 4))
         facts["series"] = _series(run, facts["began"], facts["ended"], points)
         facts["failures"] = _failures(run)
-        facts["by_worker"] = _by_worker(run)
+        lasted = (facts["ended"] or 0.0) - (facts["began"] or 0.0)
+        facts["rate"] = facts["done"] / lasted if lasted > 0 else None
+        facts["recent"] = recent_ends(run) if facts["status"] == "running" else []
+        most, mean = at_once(_spans(run))
+        facts["at_once"] = {"most": most, "mean": mean}
         facts["damage"] = [damage._asdict() for damage in run.damage]
-        facts["config"] = run.config if facts["engine"] != "imported" else {}
-        facts["verdicts"] = (Path(run.folder) / "verdicts.jsonl").is_file()
         return facts
+
+
+def _spans(run: Run) -> list[tuple[float, float]]:
+    query = f"select began, began + seconds from ({rows_of(run)})"
+    known = "where typeof(began + seconds) = 'real'"  # a damaged page can hold anything
+    return run.connection.execute(f"{query} {known}").fetchall()
+
+
+def _is_training(folder: Path) -> bool:
+    try:
+        return is_training(folder)
+    except OSError:  # no permission to look
+        return False
 
 
 def _series(run: Run, began: float | None, ended: float | None, points: int) -> dict[str, Any]:
@@ -150,13 +183,5 @@ def _failures(run: Run) -> list[list[Any]]:
     query = f"""
     select status, failure, count(*) as times from ({rows_of(run)})
     where status != 'success' group by status, failure order by times desc limit {MOST_KINDS}
-    """
-    return [list(row) for row in run.connection.execute(query)]
-
-
-def _by_worker(run: Run) -> list[list[Any]]:
-    query = f"""
-    select worker, count(*), sum(seconds), sum(status != 'success')
-    from ({rows_of(run)}) group by worker order by worker
     """
     return [list(row) for row in run.connection.execute(query)]

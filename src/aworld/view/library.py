@@ -13,8 +13,12 @@ from typing import Any, TypeVar
 
 from aworld.errors import ConfigError, StoreError
 from aworld.store import lock
+from aworld.store.folder import CONFIG
 from aworld.store.overview import KEPT, is_run
 from aworld.store.reader import Run, open_run
+from aworld.store.schema import FILE
+from aworld.train.folders import CONFIG as TRAINING
+from aworld.train.journal import METRICS
 
 Found = TypeVar("Found")
 Mark = tuple[int, ...]
@@ -24,7 +28,7 @@ MOST_RUNS = 5_000
 MOST_FOLDERS = 20_000
 MOST_REMEMBERED = 10_000
 NO_RUNS_IN = ("blobs", "checkpoints", "exports", "node_modules")
-WATCHED = ("run.db", "run.db-wal", "metrics.jsonl", "config.toml")
+WATCHED = (FILE, f"{FILE}-wal", METRICS, CONFIG, TRAINING)
 
 
 class NoRunError(ConfigError):

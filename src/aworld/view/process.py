@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -17,10 +18,13 @@ def main() -> None:
     asked = words.parse_args()
     from aworld.view.server import ViewServer
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with ViewServer(asked.folder, host=asked.host, port=asked.port) as server:
             print(server.url, flush=True)
             sys.stdin.read()
+    except KeyboardInterrupt:  # it was asked to end
+        pass
     except AWorldError as error:
         print(error, flush=True)
         sys.exit(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -43,6 +44,7 @@ class ViewServer:
         self._wanted = port
         self._more_hosts = set(allowed_hosts)
         self._listening: Listening | None = None
+        self._closing = threading.Event()
         self._place = (folder, "")
         self.port = 0
         self.key = own_key()
@@ -56,7 +58,8 @@ class ViewServer:
         self._place = root, opens_at = self._root()
         cookie = f"aworld_view_{self.port}"  # cookies do not know of ports
         library = Library(root, depth=BESIDE if opens_at else DEEPEST)
-        app = build_app(library, key=self.key, cookie=cookie, opens_at=opens_at)
+        self._closing.clear()
+        app = build_app(library, key=self.key, cookie=cookie, closing=self._closing)
         guard = Guard(app, key=self.key, hosts=hosts, cookie=cookie)
         self._listening = Listening(guard, listening, name="aworld-view")
         self._note = note_view(root, url_of(self.host, self.port))
@@ -64,6 +67,7 @@ class ViewServer:
 
     def stop(self) -> None:
         if self._listening is not None:
+            self._closing.set()
             self._note.unlink(missing_ok=True)
             self._listening.close()
             self._listening = None

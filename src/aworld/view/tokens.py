@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from aworld.core.sequences import why_no_tokens
 
 MOST_TOKENS = 20_000  # of a reply that are sent to a page
-BYTE_MODEL = "byte"  # its tokens are the bytes of the text
 
 
 def tokens_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -17,8 +16,6 @@ def tokens_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
     training needs are there."""
     ids, logprobs = _listed(call.get("completion_ids")), _listed(call.get("logprobs"))
     texts = _listed(call.get("completion_texts"))
-    if texts is None and call.get("model") == BYTE_MODEL and ids is not None:
-        texts = texts_of_bytes(ids)
     size = len(texts or ids or logprobs or ())
     if not size or logprobs is None or len(logprobs) != size:
         return None
@@ -29,25 +26,6 @@ def tokens_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
         "count": size,
         "trainable": not why_no_tokens(dict(call)),
     }
-
-
-def texts_of_bytes(ids: Sequence[Any]) -> list[str]:
-    """Each character with the last of its bytes; what is no byte is a mark of the model's."""
-    texts, pending = [], b""
-    for token in ids:
-        if not isinstance(token, int) or not 0 <= token < 256:
-            texts.append(f"<{token}>")
-            pending = b""
-            continue
-        pending += bytes([token])
-        try:
-            texts.append(pending.decode())
-            pending = b""
-        except UnicodeDecodeError:
-            texts.append("")
-            if len(pending) > 3:
-                texts[-1], pending = pending.decode(errors="replace"), b""
-    return texts
 
 
 def _listed(value: Any) -> list[Any] | None:

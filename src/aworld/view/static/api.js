@@ -48,18 +48,29 @@ async function ask(url, options) {
 }
 
 // The key stands in the fragment, which browsers send to nobody. It is exchanged for a cookie.
+// `--view` opens such a link also for a run that is yet to come.
 export async function logIn() {
   const found = /^#key=([\w-]+)$/.exec(location.hash);
   if (!found || isExport) return;
   history.replaceState(null, "", location.pathname + location.search);
   await post("login", { key: found[1] });
+  awaited = new URLSearchParams(location.search).get("run");
+}
+
+let awaited = null;
+export function isAwaited(run) {
+  return run === awaited;
+}
+
+export function arrived() {
+  awaited = null;
 }
 
 // Calls listeners by the kind of event; gives a function that ends it. After the server was gone it
-// comes back by itself.
+// comes back by itself, and calls the listener `back`.
 export function listen(params, listeners) {
   if (isExport) return () => {};
-  let source = null, timer = 0, wait = 500, over = false;
+  let source = null, timer = 0, wait = 500, over = false, broken = false;
   const open = () => {
     source = new EventSource(`/api/events?${query(params)}`);
     for (const [kind, listener] of Object.entries(listeners)) {
@@ -68,11 +79,14 @@ export function listen(params, listeners) {
     source.addEventListener("open", () => {
       wait = 500;
       connection("");
+      if (broken && listeners.back) listeners.back();
+      broken = false;
     });
     source.addEventListener("error", () => {
       source.close();
       if (over) return;
-      whyNot().then((words) => over || connection(words));
+      broken = true;
+      whyNot(params, listeners, () => over);
       timer = setTimeout(open, wait);
       wait = Math.min(wait * 1.6, 5000);
     });
@@ -86,16 +100,34 @@ export function listen(params, listeners) {
   };
 }
 
-async function whyNot() {
+// The server may be away, have another key, or have no such run any more.
+async function whyNot(params, listeners, isOver) {
+  let words = AWAY;
   try {
-    const { status } = await fetch("/api/hello");
-    return status === 401 ? "locked: open the new link" : "reconnecting…";
+    await get(params.run ? "now" : "hello", params);
   } catch (error) {
-    return "reconnecting…";
+    if (isOver()) return;
+    if (error.status === 401) words = "locked: open the new link";
+    if (error.status === 404 && listeners.problem) {
+      listeners.problem({ error: error.message, status: 404 });
+      words = "";
+    }
   }
+  if (!isOver()) connection(words);
 }
 
-function connection(text) {
+export const AWAY = "reconnecting…";
+let told = "";
+
+// Words where the server cannot be reached, else none. Those who listen to `connectionchange` are told.
+export function connection(text) {
+  if (text === told) return;
+  told = text;
   const place = document.getElementById("connection");
-  if (place && place.textContent !== text) place.textContent = text;
+  if (place) place.textContent = text;
+  dispatchEvent(new Event("connectionchange"));
+}
+
+export function isConnected() {
+  return !told;
 }

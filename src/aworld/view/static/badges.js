@@ -4,8 +4,14 @@ import { reward as asReward, share } from "./format.js";
 
 export const STATUSES = ["success", "failed", "truncated", "timeout", "crashed", "cancelled", "skipped"];
 
-export function pill(status) {
-  return h("span", { class: `pill s-${/^[a-z]+$/.test(status) ? status : "unknown"}` }, status);
+export function pill(status, tone = status) {
+  return h("span", { class: `pill s-${/^[a-z]+$/.test(tone) ? tone : "unknown"}` }, status);
+}
+
+// Of a run: one that is complete without a single success is no good news.
+export function statePill(run) {
+  const isPoor = run.status === "complete" && run.done > 0 && !run.counts.success;
+  return pill(run.status, isPoor ? "neutral" : run.status);
 }
 
 // How good it was, as a colour beside the number: 0 is red, 1 is green, what lies outside is grey.
@@ -33,14 +39,15 @@ export function progress(done, total, counts = {}) {
   return bar;
 }
 
-export function spark(values, label) {
+// `isReward`: from 0 to 1 wherever the values allow it, so that all bad and all good look different.
+export function spark(values, label, isReward = false) {
   const width = 96, height = 22;
   const known = values.map((value, place) => [place, value]).filter(([, value]) => value !== null);
   const place = svg("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
-  if (known.length < 2) return place;
+  if (!known.length) return place;
   const numbers = known.map(([, value]) => value);
-  const low = Math.min(...numbers), range = Math.max(...numbers) - low || 1;
-  const x = (n) => ((n / (values.length - 1)) * (width - 4) + 2).toFixed(1);
+  const low = Math.min(...numbers, 0), range = Math.max(...numbers, isReward ? 1 : 0) - low || 1;
+  const x = (n) => ((n / (values.length - 1 || 1)) * (width - 4) + 2).toFixed(1);
   const y = (value) => (height - 3 - ((value - low) / range) * (height - 6)).toFixed(1);
   const line = known.map(([n, value], index) => `${index ? "L" : "M"}${x(n)} ${y(value)}`).join("");
   const [first, last] = [known[0], known[known.length - 1]];

@@ -1,7 +1,7 @@
 // Curves with uPlot, in the colours of the page; to be taken away as PNG, SVG or CSV.
 /* global uPlot */
 import { fill, h } from "./dom.js";
-import { figure, seconds } from "./format.js";
+import { TIME_STEPS, figure, levels, ticks } from "./format.js";
 
 const shownPlots = new Set();
 addEventListener("themechange", () => shownPlots.forEach((plot) => plot.redrawAll()));
@@ -12,15 +12,18 @@ export function colour(name) {
 
 export const LINES = ["line-1", "line-2", "line-3", "line-4", "line-5", "line-6", "line-7", "line-8"];
 
-// series: [{label, line, xs, ys, points, area}], with times in seconds where `time` is set.
+const STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat(); // of whole numbers
+
+// series: [{label, line, xs, ys, points, area, head}], with times in seconds where `time` is set. `head` is
+// the figure that stands beside the title; where it is not given, the last value does.
 export class Chart {
-  constructor(title, { height = 170, time = false, xLabel = "", download = false, format = figure, note = "" } = {}) {
+  constructor(title, { height = 170, time = false, xLabel = "", download = false, format = figure, note = "", isShare = false } = {}) {
     this.title = title;
-    this.options = { height, time, xLabel, format };
+    this.options = { height: height + (xLabel ? 16 : 0), time, xLabel, format, isShare };
     this.values = h("div", { class: "values", "aria-hidden": "true" });
     this.box = h("div", { class: "plot" });
     const more = download ? this.downloads() : null;
-    this.element = h("figure", { class: "chart" }, h("figcaption", {}, h("span", { class: "name" }, title), note ? h("span", { class: "dim" }, note) : null, this.values, more), this.box);
+    this.element = h("figure", { class: "chart" }, h("figcaption", {}, h("span", { class: "name" }, title), note ? h("span", { class: "dim" }, note) : null, this.values), this.box, more);
     this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(this.box);
     shownPlots.add(this);
@@ -28,7 +31,7 @@ export class Chart {
 
   show(series) {
     this.series = series.filter((one) => one.xs.length);
-    const summary = this.series.map((one) => `${one.label}: ${this.options.format(lastOf(one.ys))}`).join(", ");
+    const summary = this.series.map((one) => `${one.label}: ${this.options.format(headOf(one))}`).join(", ");
     this.box.setAttribute("role", "img");
     this.box.setAttribute("aria-label", `${this.title}. ${summary || "nothing yet"}`);
     const data = joined(this.series);
@@ -36,7 +39,7 @@ export class Chart {
     this.data = data;
     if (this.plot && shape === this.shape) {
       this.plot.setData(data);
-      this.legend(null);
+      this.legend(this.plot.cursor.idx);
       return;
     }
     this.shape = shape;
@@ -57,20 +60,27 @@ export class Chart {
     this.plot = new uPlot({
       width, height: this.options.height, padding: [8, 18, 0, 0], legend: { show: false },
       cursor: { y: false, points: { size: 6 } },
-      scales: { x: { time: false }, y: this.series.some((one) => one.area) ? { range: (_, low, high) => [Math.min(0, low), high * 1.08 || 1] } : {} },
+      scales: { x: { time: false }, y: { range: (_, low, high) => heightOf(low, high, this.options, this.series) } },
       series: [{}, ...this.series.map((one) => this.line(one))],
       axes: [
-        { ...axis, size: 24, gap: 2, values: (_, ticks) => ticks.map((tick) => (this.options.time ? seconds(tick) : figure(tick))) },
-        { ...axis, size: 46, gap: 4, values: (_, ticks) => ticks.map((tick) => this.options.format(tick)) },
+        { ...axis, ...this.below(), size: 24, gap: 2, space: this.options.time ? 64 : 50, incrs: this.options.time ? TIME_STEPS : STEPS, values: (_, places) => (this.options.time ? ticks(places) : levels(places)) },
+        { ...axis, size: 46, gap: 4, values: (_, places) => levels(places) },
       ],
       hooks: { setCursor: [(plot) => this.legend(plot.cursor.idx)] },
     }, this.data, this.box);
     this.legend(null);
   }
 
+  below() {
+    const { xLabel } = this.options;
+    return xLabel ? { label: xLabel, labelSize: 16, labelGap: 0, labelFont: "11px system-ui" } : {};
+  }
+
   line(one) {
     const stroke = colour(one.line);
-    const made = { label: one.label, stroke, width: one.points ? 1.2 : 1.6, spanGaps: true, points: { show: Boolean(one.points), size: 7, fill: stroke } };
+    const isAlone = (plot, place) => plot.data[place].filter((value) => value !== null && value !== undefined).length === 1;
+    const show = (plot, place) => Boolean(one.points) || isAlone(plot, place); // of one point there is no line
+    const made = { label: one.label, stroke, width: one.points ? 1.2 : 1.6, spanGaps: true, points: { show, size: 7, fill: stroke } };
     if (one.area) made.fill = stroke + "22";
     if (one.dash) made.dash = [4, 4];
     return made;
@@ -79,7 +89,8 @@ export class Chart {
   legend(place) {
     fill(this.values, this.series.map((one, number) => {
       const column = this.plot ? this.plot.data[number + 1] : one.ys;
-      const value = place === null || place === undefined ? lastOf(column) : column[place];
+      const value = place === null || place === undefined ? headOf({ ...one, ys: column }) : column[place];
+      if (value === undefined || (value === null && one.head === null)) return null;
       return h("span", { class: "key" }, h("i", { class: `l-${one.line}` }), this.series.length > 1 ? one.label + " " : "", h("b", {}, this.options.format(value)));
     }));
   }
@@ -136,6 +147,25 @@ function joined(series) {
   return uPlot.join(series.map((one) => [one.xs, one.ys]));
 }
 
+// From where to where the values reach. A flat line stands in the middle of something, and a share of
+// one between 0 and 1.
+function heightOf(low, high, { isShare }, series) {
+  if (low === null || high === null) return [0, 1];
+  if (series.some((one) => one.area)) return [Math.min(0, low), high * 1.08 || 1];
+  const span = high - low;
+  if (span < 1e-9 * Math.max(Math.abs(low), Math.abs(high), 1e-9)) {
+    if (isShare && low >= 0 && high <= 1) return [-0.04, 1.04];
+    const room = Math.abs(low) * 0.1 || 1;
+    return [low - room, high + room];
+  }
+  const below = low - span * 0.08, above = high + span * 0.08;
+  return [low > 0 ? Math.max(below, 0) : below, above];
+}
+
+function headOf(one) {
+  return one.head === undefined ? lastOf(one.ys) : one.head;
+}
+
 function lastOf(values) {
   for (let n = values.length - 1; n >= 0; n--) if (values[n] !== null && values[n] !== undefined) return values[n];
   return null;
@@ -159,20 +189,25 @@ function svgText(title, series, options) {
   const width = 720, height = 320, left = 60, right = 16, top = 40, bottom = 34;
   const points = series.flatMap((one) => one.xs.map((x, n) => [x, one.ys[n]])).filter(([, y]) => y !== null && y !== undefined);
   const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
-  const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
+  const [y0, y1] = heightOf(Math.min(...ys), Math.max(...ys), options, series);
+  const across = [0, 1, 2, 3, 4].map((n) => x0 + ((x1 - x0) * n) / 4), up = [0, 1, 2, 3, 4].map((n) => y0 + ((y1 - y0) * n) / 4);
+  const acrossText = options.time ? ticks(across) : levels(across), upText = levels(up);
   const px = (x) => (left + ((x - x0) / (x1 - x0 || 1)) * (width - left - right)).toFixed(1);
   const py = (y) => (height - bottom - ((y - y0) / (y1 - y0 || 1)) * (height - top - bottom)).toFixed(1);
   const safe = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   const parts = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="11">`];
   parts.push(`<rect width="100%" height="100%" fill="#fff"/><text x="${left}" y="20" font-size="14" font-weight="600">${safe(title)}</text>`);
   for (let n = 0; n <= 4; n++) {
-    const y = y0 + ((y1 - y0) * n) / 4, x = x0 + ((x1 - x0) * n) / 4;
-    parts.push(`<line x1="${left}" x2="${width - right}" y1="${py(y)}" y2="${py(y)}" stroke="#e4e6eb"/><text x="${left - 6}" y="${py(y)}" text-anchor="end" dominant-baseline="middle" fill="#667">${safe(options.format(y))}</text>`);
-    parts.push(`<text x="${px(x)}" y="${height - 12}" text-anchor="middle" fill="#667">${safe(options.time ? seconds(x) : figure(x))}</text>`);
+    const y = up[n], x = across[n];
+    parts.push(`<line x1="${left}" x2="${width - right}" y1="${py(y)}" y2="${py(y)}" stroke="#e4e6eb"/><text x="${left - 6}" y="${py(y)}" text-anchor="end" dominant-baseline="middle" fill="#667">${safe(upText[n])}</text>`);
+    if (!n || x1 > x0) parts.push(`<text x="${px(x)}" y="${height - 18}" text-anchor="middle" fill="#667">${safe(acrossText[n])}</text>`);
   }
+  if (options.xLabel) parts.push(`<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle" fill="#667">${safe(options.xLabel)}</text>`);
   series.forEach((one, number) => {
-    const line = one.xs.map((x, n) => [x, one.ys[n]]).filter(([, y]) => y !== null && y !== undefined).map(([x, y]) => `${px(x)},${py(y)}`).join(" ");
-    parts.push(`<polyline points="${line}" fill="none" stroke="${colour(one.line)}" stroke-width="1.6"/>`);
+    const places = one.xs.map((x, n) => [x, one.ys[n]]).filter(([, y]) => y !== null && y !== undefined).map(([x, y]) => [px(x), py(y)]);
+    parts.push(`<polyline points="${places.map((place) => place.join(",")).join(" ")}" fill="none" stroke="${colour(one.line)}" stroke-width="1.6"/>`);
+    if (places.length === 1 || one.points) parts.push(...places.map(([x, y]) => `<circle cx="${x}" cy="${y}" r="3.5" fill="${colour(one.line)}"/>`));
     parts.push(`<text x="${width - right}" y="${20 + 13 * number}" text-anchor="end" fill="${colour(one.line)}">${safe(one.label)}</text>`);
   });
   return parts.join("") + "</svg>";

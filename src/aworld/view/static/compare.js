@@ -3,7 +3,7 @@ import { get } from "./api.js";
 import { fact, rewardBadge } from "./badges.js";
 import { fill, h } from "./dom.js";
 import * as f from "./format.js";
-import { crumbs, go, link, problem } from "./router.js";
+import { crumbs, go, link, problem, show } from "./router.js";
 
 const AT_ONCE = 100;
 
@@ -17,7 +17,7 @@ export async function comparePage(place, params) {
     select.addEventListener("change", () => {
       params[name] = select.value;
       go("/compare", { first: params.first, second: params.second }, { replace: true });
-      load();
+      load().catch(() => show({ again: true }));
     });
     return select;
   };
@@ -32,6 +32,7 @@ export async function comparePage(place, params) {
     try {
       draw(result, await get("compare", { first: params.first, second: params.second }), params);
     } catch (error) {
+      if (error.status === 0) throw error;
       fill(result, problem(error));
     }
   }
@@ -66,7 +67,7 @@ function draw(place, found, { first, second }) {
     const grow = () => {
       for (const one of changes.slice(count, count + AT_ONCE)) {
         const size = `${(100 * Math.abs(one.second - one.first)) / most}%`;
-        list.append(h("li", {}, link("/task", { run: second, task: one.task_id }, { class: "name" }, one.task_id),
+        list.append(h("li", {}, link("/task", { run: second, task: one.task_id }, { class: "name", title: one.task_id }, one.task_id),
           h("span", { class: "size" }, h("i", { class: kind, css: { width: size } })),
           link("/task", { run: first, task: one.task_id }, { title: `in ${first}` }, rewardBadge(one.first)), h("span", { class: "dim" }, "→"), link("/task", { run: second, task: one.task_id }, { title: `in ${second}` }, rewardBadge(one.second))));
       }

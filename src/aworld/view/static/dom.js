@@ -69,12 +69,6 @@ export function fill(element, ...children) {
   return append(element, children);
 }
 
-// Says it to those who hear the page.
-export function announce(text) {
-  const place = document.getElementById("connection");
-  if (place) place.setAttribute("aria-label", shown(text));
-}
-
 let toastTimer = 0;
 export function toast(text, kind = "") {
   let place = document.getElementById("toast");

@@ -18,7 +18,6 @@ export async function answer(what, params) {
   if (what === "rollout") return rollout(params);
   if (what === "group") return group(params);
   if (what === "brief") return data.tasks.find((row) => row.slot === Number(params.slot)) || {};
-  if (what === "copy") return copied(params);
   throw new Error(`this file does not hold that (${what})`);
 }
 
@@ -59,13 +58,6 @@ function group(params) {
   const rows = data.tasks.filter((row) => row.task === params.task).sort((one, other) => one.sample - other.sample);
   const samples = rows.map((row) => data.rollouts[row.slot] || { slot: row.slot, sample: row.sample, missing: "not in this file" });
   return { task: params.task, input: rows.length ? rows[0].input : "", samples, of: data.run.samples };
-}
-
-function copied(params) {
-  const found = rollout(params);
-  if (params.as !== "messages") return found;
-  const said = found.turns.map((turn) => ({ role: turn.kind, content: turn.text, agent: turn.agent, ...(turn.calls ? { tool_calls: turn.calls } : {}) }));
-  return [{ messages: said }];
 }
 
 // The same columns as a reply of /api/bars has.

@@ -34,9 +34,47 @@ export function seconds(value) {
   return `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
+// The steps that the ticks of a time axis may have, in seconds.
+export const TIME_STEPS = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
+  86400, 172800, 432000, 864000,
+];
+
+// As many as the multiples of a step need, two more than its size has at most.
+function digitsFor(step) {
+  const least = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+  const isWhole = (digits) => Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) < 1e-6;
+  return Math.min(isWhole(least) ? least : isWhole(least + 1) ? least + 1 : least + 2, 9);
+}
+
+// A moment on an axis, with as many digits as tell it from the next one.
+export function tick(value, step) {
+  if (value < 60) return step < 0.1 && value < 1 ? `${trimmed(value * 1000, digitsFor(step * 1000))} ms` : `${value.toFixed(digitsFor(step))} s`;
+  const day = Math.floor(value / 86400), hour = Math.floor((value % 86400) / 3600), minute = Math.floor((value % 3600) / 60);
+  const two = (number) => String(number).padStart(2, "0");
+  if (day) return step >= 86400 ? `${day}d` : `${day}d ${hour}h${step < 3600 ? ` ${two(minute)}m` : ""}`;
+  if (hour) return step >= 3600 ? `${hour}h` : `${hour}h ${two(minute)}m${step < 60 ? ` ${two(Math.floor(value % 60))}s` : ""}`;
+  return step >= 60 ? `${minute}m` : `${minute}m ${(value % 60).toFixed(digitsFor(step)).padStart(step < 1 ? digitsFor(step) + 3 : 2, "0")}s`;
+}
+
+export function ticks(values) {
+  const step = values.length > 1 ? values[1] - values[0] : 1;
+  return values.map((value) => tick(value, step));
+}
+
+// Numbers beside an axis: no two of them look the same.
+export function levels(values) {
+  const step = values.length > 1 ? values[1] - values[0] : 1;
+  return values.map((value) => {
+    if (value === null) return "";
+    if (Math.abs(value) >= 10_000 && step >= 100) return count(Math.round(value));
+    return step < 1e-4 && value !== 0 ? value.toExponential(1) : trimmed(value, digitsFor(step));
+  });
+}
+
 export function rate(value) {
-  if (!Number.isFinite(value)) return "–";
-  return value < 10 ? value.toFixed(1) : count(Math.round(value));
+  if (value === null || !Number.isFinite(value)) return "–";
+  return value > 0 && value < 0.095 ? trimmed(value, 3) : value < 10 ? value.toFixed(1) : count(Math.round(value));
 }
 
 export function cost(value) {

@@ -6,7 +6,7 @@ import { isExport } from "./exported.js";
 import * as f from "./format.js";
 import { keys } from "./keyboard.js";
 import { crumbs, go, link } from "./router.js";
-import { talk } from "./talk.js";
+import { isOutcome, talk } from "./talk.js";
 
 export async function groupPage(place, params) {
   const { run, task } = params;
@@ -16,7 +16,7 @@ export async function groupPage(place, params) {
   const rewards = known.map((one) => one.reward).filter((value) => value !== null);
   const mean = rewards.length ? rewards.reduce((sum, value) => sum + value, 0) / rewards.length : null;
   const words = [f.plural(found.of, "sample"), mean === null ? null : `mean reward ${f.reward(mean)}`, `${known.filter((one) => one.status === "success").length} succeeded`];
-  fill(place, h("div", { class: "title" }, h("h1", { dir: "auto" }, task), h("span", { class: "dim" }, words.filter(Boolean).join(" · "))),
+  fill(place, h("div", { class: "title" }, h("h1", { dir: "auto", title: task }, task), h("span", { class: "dim" }, words.filter(Boolean).join(" · "))),
     h("section", { class: "card" }, h("h2", {}, "Input"), h("div", { class: "said", dir: "auto" }, found.input)),
     h("div", { class: "group", role: "list" }, found.samples.map((one) => sample(one, run, task))));
   return keys({ u: [() => go("/run", { run }), "up to the run"] });
@@ -26,10 +26,11 @@ function sample(one, run, task) {
   const name = link("/task", { run, task, sample: one.sample || "" }, { class: "name" }, `#${one.sample}`);
   if (one.missing) return h("section", { class: "card", role: "listitem" }, h("header", {}, name), h("p", { class: "dim" }, one.missing));
   const advantage = one.verdict && one.verdict.advantage !== null ? h("span", { class: "tag" }, `adv ${one.verdict.advantage >= 0 ? "+" : ""}${f.figure(one.verdict.advantage)}`) : null;
-  const turns = one.turns.filter((turn, n) => !(n < 3 && ["system", "user", "input"].includes(turn.kind)));
+  const said = one.turns.filter((turn) => !isOutcome(turn, one));
+  const turns = said.filter((turn, n) => !(n < 3 && ["system", "user", "input"].includes(turn.kind)));
   return h("section", { class: "card", role: "listitem", "aria-label": `sample ${one.sample}` },
     h("header", {}, name, pill(one.status), rewardBadge(one.reward), advantage, h("span", { class: "spacer" }), h("span", { class: "dim num" }, f.seconds(one.seconds))),
-    talk(turns.length ? turns : one.turns, { verdict: one.verdict }),
-    one.error ? h("p", { class: "bad" }, `${one.error.kind}: ${one.error.message}`) : null,
+    talk(turns, { verdict: one.verdict }),
+    one.error ? h("p", { class: one.status === "truncated" ? "dim" : "bad" }, `${one.error.kind}: ${one.error.message}`) : null,
     one.answer !== null ? h("div", { class: "turn t-answer" }, h("header", {}, h("span", { class: "who" }, "Answer")), h("div", { class: "said", dir: "auto" }, one.answer)) : null);
 }

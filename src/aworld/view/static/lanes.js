@@ -29,7 +29,7 @@ export class Lanes {
     this.count = 0;
     this.first = Infinity;
     this.last = -Infinity;
-    this.busy = 0;
+    this.statuses = new Set();
   }
 
   add(bars) {
@@ -63,7 +63,7 @@ export class Lanes {
     this.count += 1;
     this.first = Math.min(this.first, bar.x);
     this.last = Math.max(this.last, bar.to);
-    this.busy += bar.to - bar.x;
+    this.statuses.add(bar.status);
   }
 
   // [{worker, bars}], the workers in order; those that are not known last.
@@ -75,16 +75,17 @@ export class Lanes {
     return this.flat;
   }
 
-  // How many tasks ran at once, in steps over the whole time.
-  together(steps) {
-    const span = this.last - this.first || 1, width = span / steps;
+  // How many tasks ran at once, in steps from one moment to another. What was run again counts once.
+  together(rows, [first, last], steps) {
+    const span = last - first || 1, width = span / steps;
     const sums = new Float64Array(steps);
-    for (const { bars } of this.rows()) {
-      for (const bar of bars) {
-        let n = Math.max(0, Math.floor((bar.x - this.first) / width));
-        const end = Math.min(steps - 1, Math.floor((bar.to - this.first) / width));
+    for (const { bars, live } of rows) {
+      for (const bar of live ? [...bars, live] : bars) {
+        if (bar.gone) continue;
+        let n = Math.max(0, Math.floor((bar.x - first) / width));
+        const end = Math.min(steps - 1, Math.floor((bar.to - first) / width));
         for (; n <= end; n++) {
-          const from = this.first + n * width;
+          const from = first + n * width;
           sums[n] += Math.max(0, Math.min(bar.to, from + width) - Math.max(bar.x, from));
         }
       }

@@ -1,9 +1,9 @@
 // Which page is shown, and how one gets from one to another. Every page has a link of its own.
 import { isExport } from "./exported.js";
-import { query } from "./api.js";
+import { AWAY, arrived, connection, isAwaited, query } from "./api.js";
 import { fill, h } from "./dom.js";
 
-let pages = {}, leave = () => {}, turn = 0, last = "";
+let pages = {}, leave = () => {}, turn = 0, last = "", wait = 0, isAway = false;
 const scrolled = new Map(); // how far down each page was when it was left
 
 // Where we are: a path and its parameters. A file has no paths: there it stands behind the #.
@@ -56,22 +56,23 @@ export function crumbs(...parts) {
   const place = document.getElementById("crumbs");
   const nodes = parts.map((part) => {
     if (typeof part === "string") return h("span", { "aria-current": "page", title: part }, part);
-    return link(part[1], part[2], {}, part[0]);
+    return link(part[1], part[2], { title: part[0] }, part[0]);
   });
   fill(place, nodes.flatMap((node, n) => (n ? [h("i", { "aria-hidden": "true" }, "/"), node] : [node])));
   const last = parts[parts.length - 1];
   document.title = `${typeof last === "string" ? last : last[0]} · aworld`;
 }
 
-export async function show({ back = false } = {}) {
+// `again`: the same page is tried once more; nobody has gone anywhere.
+export async function show({ back = false, again = false } = {}) {
   const mine = ++turn, main = document.getElementById("main");
-  if (last) scrolled.set(last, scrollY);
+  if (last && !again) scrolled.set(last, scrollY);
   last = location.href;
   main.setAttribute("aria-busy", "true");
   leave();
   leave = () => {};
   const { path, params } = here();
-  const page = pages[path] || pages["/"];
+  const page = pages[path] || (isExport ? pages["/"] : noSuchPage);
   const place = h("div", { class: "page" });
   try {
     const left = await page(place, params, () => mine === turn);
@@ -81,19 +82,46 @@ export async function show({ back = false } = {}) {
     }
     leave = left || leave;
     fill(main, place);
+    wait = 0;
+    arrived();
+    if (isAway) connection("");
+    isAway = false;
   } catch (error) {
-    if (mine === turn) fill(main, problem(error));
-    if (error.status === 404) setTimeout(() => mine === turn && show(), 1000); // it may be yet to come
+    if (mine !== turn) return;
+    const notice = problem(error, params.run);
+    if (main.textContent !== notice.textContent) fill(main, notice); // said once, not at every try
+    isAway = error.status === 0;
+    connection(isAway ? AWAY : "");
+    // it may be yet to come, and a server may come back
+    if (isAway || error.status === 404) retry(mine);
   }
   if (mine !== turn) return;
   main.removeAttribute("aria-busy");
+  if (again) return;
   scrollTo(0, back ? scrolled.get(last) || 0 : 0);
   if (mine > 1) main.focus({ preventScroll: true }); // those who hear the page begin at its top
 }
 
-export function problem(error) {
-  const needsKey = error.status === 401 || error.status === 403;
-  const title = needsKey ? "This view is locked" : error.status === 404 ? "Not there yet" : "This cannot be shown";
-  const more = error.status === 0 ? h("button", { on: { click: () => show() } }, "Try again") : null;
-  return h("section", { class: "notice", role: "alert" }, h("h1", {}, title), h("p", {}, error.message), more);
+function retry(mine) {
+  wait = Math.min(Math.max(wait * 1.6, 1000), 5000);
+  setTimeout(() => mine === turn && show({ again: true }), wait);
+}
+
+async function noSuchPage() {
+  crumbs(["runs", "/", {}], "not found");
+  throw new Error("there is no such page: the runs stand on the first one");
+}
+
+// What stands in the place of a page, or of a part of it. `run` is the one that was asked for.
+export function problem(error, run = "") {
+  const gone = error.status === 404 && !isAwaited(run);
+  const [title, words] =
+    error.status === 401 || error.status === 403 ? ["This view is locked", error.message]
+    : error.status === 0 ? ["The server does not answer", "This page comes back by itself when the server does."]
+    : gone && run ? ["No such run", `there is no run ${run} here (deleted or mistyped)`]
+    : error.status === 404 && !gone ? ["Not there yet", error.message]
+    : ["This cannot be shown", error.message];
+  const more = error.status === 0 ? h("button", { type: "button", on: { click: () => show({ again: true }) } }, "Try again") : null;
+  const runs = gone && !isExport ? link("/", {}, { class: "button" }, "All runs") : null;
+  return h("section", { class: "notice", role: "alert" }, h("h1", {}, title), h("p", {}, words), h("div", {}, more, runs));
 }

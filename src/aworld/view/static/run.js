@@ -1,13 +1,13 @@
 // One run: how it stands, how parallel it is, what fails, and its tasks. Live.
-import { get, getBytes, listen, post } from "./api.js";
-import { fact, pill, progress, rewardBadge, successShare } from "./badges.js";
+import { get, getBytes, isConnected, listen, post } from "./api.js";
+import { fact, pill, progress, rewardBadge, statePill, successShare } from "./badges.js";
 import { Chart } from "./charts.js";
 import { fill, h, toast } from "./dom.js";
 import { exportedBars, isExport, onlyRun } from "./exported.js";
 import * as f from "./format.js";
 import { keys } from "./keyboard.js";
 import { readBars } from "./lanes.js";
-import { crumbs, go, link, problem } from "./router.js";
+import { crumbs, go, link, problem, show } from "./router.js";
 import { TaskTable } from "./tasks.js";
 import { Timeline } from "./timeline.js";
 
@@ -26,27 +26,38 @@ export async function runPage(place, params, isCurrent) {
   });
   const pace = new Chart("Tasks per second", { time: true, height: 130, format: f.rate });
   const tokens = new Chart("Tokens per second", { time: true, height: 130, format: f.rate });
-  const worth = new Chart("Reward", { time: true, height: 130 });
+  const worth = new Chart("Reward", { time: true, height: 130, format: f.reward, isShare: true });
   const table = new TaskTable(run, params);
   table.samples = figures.samples;
-  fill(place, h("div", { class: "title" }, h("h1", {}, figures.name), state, h("span", { class: "spacer" }), actions), messages, facts,
+  fill(place, h("div", { class: "title" }, h("h1", { title: figures.name }, figures.name), state, h("span", { class: "spacer" }), actions), messages, facts,
     timeline.element, h("div", { class: "columns" }, h("section", { class: "card" }, pace.element), h("section", { class: "card" }, tokens.element), h("section", { class: "card worth" }, worth.element), failures), table.element);
 
   function draw() {
     drawFacts(facts, figures, now);
-    fill(state, pill(now.paused ? "paused" : figures.status), h("span", { class: "dim" }, ` ${about(figures)}`));
-    fill(actions, buttons(run, figures, now));
+    fill(state, now.cancelling ? pill(cancelling(now), "unfinished") : now.paused ? pill("paused") : statePill(figures), h("span", { class: "dim" }, ` ${about(figures)}`));
+    fill(actions, buttons(run, figures, now, asked));
+    timeline.setTogether(figures.at_once);
     drawMessages(messages, figures, now);
     const curves = curvesOf(figures.series);
-    pace.show([{ label: "tasks/s", line: "line-1", xs: curves.xs, ys: curves.tasks, area: true }]);
-    tokens.show([{ label: "tokens/s", line: "line-2", xs: curves.xs, ys: curves.tokens, area: true }]);
-    worth.show(figures.scored ? [{ label: "mean reward", line: "line-3", xs: curves.xs, ys: curves.reward }] : []);
+    drawPace(curves);
+    tokens.show([{ label: "tokens/s", line: "line-2", xs: curves.xs, ys: curves.tokens, area: true, head: null }]);
+    worth.show(figures.scored ? [{ label: "mean reward", line: "line-3", xs: curves.xs, ys: curves.reward, head: figures.reward }] : []);
     worth.element.parentElement.hidden = !figures.scored;
     tokens.element.parentElement.hidden = !figures.tokens;
     drawFailures(failures, figures, (changes) => table.choose(changes));
   }
 
-  let until = 0, loading = false, missed = false, had = null;
+  function drawPace(curves) {
+    pace.show([{ label: "tasks/s", line: "line-1", xs: curves.xs, ys: curves.tasks, area: true, head: rateOf(figures, now) }]);
+  }
+
+  // The server says it too, with its next news.
+  function asked(action) {
+    if (action === "cancel" && !figures.training) now = { ...now, cancelling: true };
+    if (isCurrent()) draw();
+  }
+
+  let until = 0, loading = false, missed = false, had = null, gone = false;
   async function loadBars() {
     if (loading) {
       missed = true;
@@ -70,6 +81,7 @@ export async function runPage(place, params, isCurrent) {
   loadBars();
   const stop = listen({ run }, {
     run: (news) => {
+      if (gone) return show({ again: true }); // there is one of this name again
       figures = news;
       draw();
       if (had !== null && had !== news.recorded) {
@@ -79,20 +91,33 @@ export async function runPage(place, params, isCurrent) {
       had = news.recorded ?? 0;
     },
     now: (news) => {
-      const changed = news.paused !== now.paused || Boolean(news.writer) !== Boolean(now.writer) || JSON.stringify(news.started) !== JSON.stringify(now.started);
+      if (gone) return;
+      const changed = news.paused !== now.paused || news.cancelling !== now.cancelling || (news.cancelling && news.running_count !== now.running_count) || Boolean(news.writer) !== Boolean(now.writer) || JSON.stringify(news.started) !== JSON.stringify(now.started);
       now = news;
       timeline.setRunning(now.running, now.at);
-      if (changed) draw();
-      else drawFacts(facts, figures, now);
+      if (changed) return draw();
+      drawFacts(facts, figures, now);
+      drawPace(curvesOf(figures.series));
     },
-    problem: (news) => fill(messages, problem(news)),
+    problem: (news) => {
+      if (gone) return;
+      gone = news.status === 404 || /^there is no run /.test(news.error);
+      if (gone) fill(place, problem({ message: news.error, status: 404 }, run)); // its figures are those of nothing
+      else fill(messages, problem({ message: news.error }));
+    },
+    back: () => {
+      loadBars();
+      table.load();
+    },
   });
+  addEventListener("connectionchange", draw);
   const forget = keys({
     "/": [() => table.focusSearch(), "search in tasks"],
     j: [() => table.step(1), "next task"], k: [() => table.step(-1), "previous task"],
     "+": [() => timeline.zoom(1 / 1.4), "zoom into the timeline"], "-": [() => timeline.zoom(1.4), "zoom out"], 0: [() => timeline.fit(), "show the whole timeline"],
   });
   return () => {
+    removeEventListener("connectionchange", draw);
     stop();
     forget();
     timeline.destroy();
@@ -109,24 +134,24 @@ function about(run) {
 function drawFacts(place, run, now) {
   const active = run.status === "running", end = active ? now.at || Date.now() / 1000 : run.ended;
   const lasted = run.began ? Math.max(end - run.began, 0) : null;
-  const left = active && run.total && run.done && lasted ? ((run.total - run.done) * lasted) / run.done : null;
-  const last = lastPace(run.series, active);
+  const isBusy = active && !now.cancelling;
   fill(place,
     h("div", { class: "fact wide" }, h("span", { class: "name" }, "Done"), h("span", { class: "value" }, f.whole(run.done), h("small", {}, ` of ${run.total === null ? "?" : f.whole(run.total)}`)), progress(run.done, run.total, run.counts)),
     active || now.running ? fact("Running", now.running ? f.whole(now.running_count) : "–", "tasks that workers are busy with") : null,
     fact("Success", successShare(run.counts, run.done)),
-    run.scored_by ? fact("Reward", rewardBadge(run.reward), `the mean over ${run.counted} by ${run.scored_by}; what was tried and has none counts as 0`) : null,
-    fact("Tasks/s", f.rate(last)),
+    run.scored_by ? fact("Reward", rewardBadge(run.reward), `the mean over ${f.whole(run.scored)} of ${f.whole(run.done)} that were scored, by ${run.scored_by}`) : null,
+    fact("Tasks/s", f.rate(rateOf(run, now)), now.writer ? "over the last 10 seconds" : "over the whole run"),
     run.tokens ? fact("Tokens", f.count(run.tokens)) : null, run.cost ? fact("Cost", f.cost(run.cost)) : null,
-    fact(left ? "Time left" : "Time", left ? f.seconds(left) : f.seconds(lasted), run.began ? `since ${new Date(run.began * 1000).toLocaleString()}` : ""));
+    fact(isBusy ? "Time left" : "Time", f.seconds(isBusy ? now.left : lasted), run.began ? `since ${new Date(run.began * 1000).toLocaleString()}` : ""));
 }
 
-function lastPace(series, active) {
-  const all = series.points.reduce((sum, point) => sum + point[1], 0);
-  if (!series.points.length) return NaN;
-  if (!active) return all / (series.count * series.step);
-  const steps = Math.ceil(series.count / 10), recent = series.points.filter(([place]) => place >= series.count - steps);
-  return recent.reduce((sum, point) => sum + point[1], 0) / (steps * series.step);
+// Tasks per second: of the last moments while it runs, of the whole run afterwards.
+function rateOf(run, now) {
+  return now.rate ?? run.rate ?? null;
+}
+
+function cancelling(now) {
+  return now.running_count ? `cancelling, ${f.whole(now.running_count)} still running` : "cancelling";
 }
 
 function curvesOf(series) {
@@ -146,7 +171,7 @@ function curvesOf(series) {
 function drawFailures(place, run, choose) {
   const most = Math.max(...run.failures.map(([, , times]) => times), 1);
   const rows = run.failures.map(([status, kind, times]) => h("li", {}, h("button", { type: "button", title: "show these tasks", on: { click: () => choose({ status, failure: kind, text: "" }) } },
-    h("span", { class: "kind" }, kind || status), h("span", { class: "times num" }, f.whole(times)), h("span", { class: "size" }, h("i", { class: `b-${status}`, css: { width: `${(100 * times) / most}%` } })))));
+    h("span", { class: "kind", title: kind }, kind || status), h("span", { class: "times num" }, f.whole(times)), h("span", { class: "size" }, h("i", { class: `b-${status}`, css: { width: `${(100 * times) / most}%` } })))));
   fill(place, h("header", {}, h("h2", {}, "Failures")), rows.length ? h("ul", {}, rows) : h("p", { class: "empty" }, run.done ? "None." : "Nothing has ended yet."));
 }
 
@@ -157,27 +182,33 @@ function drawMessages(place, run, now) {
   fill(place, parts);
 }
 
-function buttons(run, figures, now) {
-  if (isExport) return [];
+function buttons(run, figures, now, asked) {
+  const training = figures.training ? [link("/training", { run }, { class: "button quiet" }, "Training")] : [];
+  if (isExport) return training;
   const failed = figures.done - (figures.counts.success || 0);
-  const button = (title, action, hint, sure) => h("button", { type: "button", title: hint, on: { click: () => act(run, action, sure) } }, title);
+  const button = (title, action, hint, sure, kind = "") => h("button", { type: "button", class: kind, title: hint, disabled: !isConnected(), on: { click: () => act(run, action, sure, asked) } }, title);
   const made = [];
-  if (now.writer) {
+  if (now.writer && now.cancelling) {
+    const count = now.running_count ? f.plural(now.running_count, "task") : "tasks";
+    if (!figures.training) made.push(button("Stop now", "stop", "end the run without waiting: what runs is lost", `Stop now? The work of the ${count} that still run is lost. What has ended is kept, and the rest can be resumed.`, "danger"));
+  } else if (now.writer) {
     made.push(now.paused ? button("Go on", "go-on", "begin tasks again") : button("Pause", "pause", "what runs comes to its end, nothing more begins"));
-    made.push(button("Cancel", "cancel", "end the run; it can be resumed", "End this run? What runs comes to its end; the rest can be resumed."));
-  } else {
+    made.push(button("Cancel", "cancel", "end the run; it can be resumed", figures.training
+      ? "End this training? It breaks off its step, and goes on from its last checkpoint when it is resumed."
+      : "End this run? What runs comes to its end; the rest can be resumed."));
+  } else if (!figures.training) {
     if (figures.status === "unfinished") made.push(button("Resume", "resume", "run what is owed", "Run what is owed? This runs the agent that the run names, on this machine."));
     if (failed) made.push(button("Run failed again", "retry", "the earlier results are kept", `Run ${f.plural(failed, "failed task")} again? This runs the agent that the run names, on this machine.`));
   }
-  if (figures.training) made.push(link("/training", { run }, { class: "button quiet" }, "Training"));
-  made.push(link("/compare", { first: run }, { class: "button quiet" }, "Compare"));
+  made.push(...training, link("/compare", { first: run }, { class: "button quiet" }, "Compare"));
   return made;
 }
 
-async function act(run, action, sure) {
+async function act(run, action, sure, asked) {
   if (sure && !confirm(sure)) return;
   try {
     toast((await post("act", { run, action })).said);
+    asked(action);
   } catch (error) {
     toast(error.message, "bad");
   }

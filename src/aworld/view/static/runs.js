@@ -1,6 +1,6 @@
 // All runs under a folder: how far they are, how good, what they cost. Live.
 import { get, listen } from "./api.js";
-import { pill, progress, rewardBadge, spark, successShare } from "./badges.js";
+import { pill, progress, rewardBadge, spark, statePill, successShare } from "./badges.js";
 import { fill, h } from "./dom.js";
 import * as f from "./format.js";
 import { keys } from "./keyboard.js";
@@ -13,7 +13,7 @@ const COLUMNS = [
   ["done", "Tasks", (run) => run.done || 0],
   ["success", "Success", (run) => (run.done ? (run.counts.success || 0) / run.done : -1)],
   ["reward", "Reward", (run) => run.reward ?? -Infinity],
-  ["spark", "", null],
+  ["spark", "Trend", null],
   ["tokens", "Tokens", (run) => run.tokens || 0],
   ["cost", "Cost", (run) => run.cost || 0],
   ["seconds", "Time", (run) => lasted(run) || 0],
@@ -43,7 +43,7 @@ export async function runsPage(place, params) {
   }
   function drawHead() {
     fill(head, h("th", { class: "pick" }, h("span", { class: "sr" }, "choose")), COLUMNS.map(([name, title, of]) => {
-      if (!of) return h("th", { class: `c-${name}`, "aria-label": "trend" });
+      if (!of) return h("th", { class: `c-${name}`, title: "the mean reward as the run went, from 0 to 1; where there is none, how many tasks ended" }, title);
       const order = sort.replace("-", "") !== name ? "none" : sort.startsWith("-") ? "descending" : "ascending";
       const change = () => {
         sort = sort === `-${name}` ? name : `-${name}`;
@@ -85,7 +85,7 @@ export async function runsPage(place, params) {
 function row(run, chosen) {
   const box = h("input", { type: "checkbox", value: run.id, checked: chosen, "aria-label": `choose ${run.name}` });
   const parts = run.name.split("/");
-  const name = link("/run", { run: run.id }, { class: "name" },
+  const name = link("/run", { run: run.id }, { class: "name", title: run.name },
     parts.length > 1 ? h("span", { class: "dim" }, parts.slice(0, -1).join("/") + "/") : null, parts[parts.length - 1]);
   if (run.error) {
     return h("tr", { class: "broken" }, h("td", { class: "pick" }), h("td", { class: "c-name" }, name),
@@ -96,12 +96,12 @@ function row(run, chosen) {
   return h("tr", {},
     h("td", { class: "pick" }, box),
     h("td", { class: "c-name" }, name, run.training ? h("span", { class: "tag" }, "training") : null),
-    h("td", { class: "c-status" }, pill(run.status)),
+    h("td", { class: "c-status" }, statePill(run)),
     h("td", { class: "c-engine dim" }, run.engine),
     h("td", { class: "c-done" }, h("span", { class: "num" }, `${f.count(run.done)} / ${total}`), progress(run.done, run.total, run.counts)),
     cell("success", "Success", successShare(run.counts, run.done)),
     h("td", { class: "c-reward num", data: { name: "Reward" } }, rewardBadge(run.reward)),
-    h("td", { class: "c-spark" }, spark(run.spark, run.reward === null ? "tasks over time" : "reward over time")),
+    h("td", { class: "c-spark" }, spark(run.spark, run.scored ? "reward over time" : "tasks over time", Boolean(run.scored))),
     cell("tokens", "Tokens", f.count(run.tokens)),
     cell("cost", "Cost", f.cost(run.cost)),
     cell("seconds", "Time", f.seconds(lasted(run))),

@@ -32,6 +32,13 @@ export function talk(turns, { verdict = null, colouring = "" } = {}) {
   return h("div", { class: "talk" }, made);
 }
 
+// What an agent without a model has said or raised is its answer or its error, which stand at the end.
+export function isOutcome(turn, { turns, answer, error }) {
+  if (turn !== turns[turns.length - 1]) return false;
+  if (turn.kind === "action") return answer !== null && turn.text === answer;
+  return turn.kind === "error" && Boolean(error);
+}
+
 function sideBySide(turns, verdict, colouring) {
   const agents = [...new Set(turns.map((turn) => turn.agent))];
   return h("div", { class: "aside", role: "group", "aria-label": `${agents.length} agents side by side`, css: { "--columns": String(agents.length) } },

@@ -6,9 +6,12 @@ import { isExport } from "./exported.js";
 import * as f from "./format.js";
 import { keys } from "./keyboard.js";
 import { crumbs, go, here, link, to } from "./router.js";
-import { talk } from "./talk.js";
+import { rerun } from "./shell.js";
+import { isOutcome, talk } from "./talk.js";
 import { FILTERS } from "./tasks.js";
 import { tokenLegend } from "./tokens.js";
+
+const MOST_ROWS = 12; // of where the time went
 
 export async function taskPage(place, params) {
   const found = await get("rollout", params);
@@ -33,15 +36,15 @@ export async function taskPage(place, params) {
   });
   function draw() {
     const bar = hasTokens ? h("div", { class: "colouring" }, h("label", {}, "Tokens ", choose), colouring ? tokenLegend(colouring) : null) : null;
-    fill(main, bar, talk(found.turns, { verdict: found.verdict, colouring }), outcome(found));
+    fill(main, bar, talk(found.turns.filter((turn) => !isOutcome(turn, found)), { verdict: found.verdict, colouring }), outcome(found));
   }
   draw();
-  fill(place, h("div", { class: "title" }, walk, h("h1", { dir: "auto" }, name), pill(found.status), rewardBadge(found.reward), h("span", { class: "spacer" }), samples(found, run)),
+  fill(place, h("div", { class: "title" }, walk, h("h1", { dir: "auto", title: name }, name), pill(found.status), rewardBadge(found.reward), h("span", { class: "spacer" }), samples(found, run)),
     h("div", { class: "rollout" }, main, aside(found, same)));
   const forget = keys({
     ArrowRight: [() => step(found.next), "next task"], ArrowLeft: [() => step(found.previous), "previous task"],
     n: [() => step(found.next), ""], p: [() => step(found.previous), ""],
-    c: [() => copyAs(same, "json"), "copy as JSON"], m: [() => copyAs(same, "messages"), "copy as messages"],
+    ...(isExport ? {} : { c: [() => copyAs(same, "json"), "copy as JSON"], m: [() => copyAs(same, "messages"), "copy as messages"] }),
     g: [() => found.samples > 1 && go("/group", { run, task: found.task }), "all samples of this task"],
     u: [() => go("/run", { run, ...chosen }), "up to the run"],
   });
@@ -57,13 +60,25 @@ function samples(found, run) {
 
 function outcome(found) {
   const parts = [];
-  if (found.error) {
+  if (found.error && found.status === "truncated") {
+    parts.push(h("article", { class: "turn t-truncated" }, h("header", {}, h("span", { class: "who" }, "Truncated")), h("div", { class: "said" }, found.error.message || found.error.kind)));
+  } else if (found.error) {
     const words = found.error.message ? `${found.error.kind}: ${found.error.message}` : found.error.kind;
     const isTrace = found.error.traceback && found.error.traceback.trim() !== words;
-    parts.push(h("article", { class: "turn t-error", role: "alert" }, h("header", {}, h("span", { class: "who" }, "Error")), h("div", { class: "said" }, words), isTrace ? h("details", { open: found.turns.length < 4 }, h("summary", {}, "Traceback"), h("pre", {}, found.error.traceback)) : null));
+    parts.push(h("article", { class: "turn t-error", role: "alert" }, h("header", {}, h("span", { class: "who" }, "Error")), h("div", { class: "said" }, words), isTrace ? h("details", {}, h("summary", {}, "Traceback", h("span", { class: "frame" }, ownFrame(found.error.traceback))), h("pre", {}, found.error.traceback)) : null));
   }
   if (found.answer !== null) parts.push(h("article", { class: "turn t-answer" }, h("header", {}, h("span", { class: "who" }, "Answer")), h("div", { class: "said", dir: "auto" }, found.answer)));
   return parts;
+}
+
+// The last place in a traceback that is neither ours nor of an installed package.
+function ownFrame(traceback) {
+  const frames = [...traceback.matchAll(/^ *File "([^"\n]+)", line (\d+), in (.+)(?:\n {4,}(.*))?/gm)];
+  const isOwn = ([, file]) => !/(^|[/\\])(site-packages|dist-packages|src[/\\]aworld|python3\.\d+)[/\\]|^</.test(file);
+  const frame = frames.filter(isOwn).pop() || frames.pop();
+  if (!frame) return "";
+  const [, file, line, where, code] = frame;
+  return ` ${file.split(/[/\\]/).slice(-2).join("/")}:${line} in ${where}${code ? `: ${code.trim()}` : ""}`;
 }
 
 function aside(found, same) {
@@ -77,14 +92,17 @@ function aside(found, same) {
     found.worker !== null ? row("Worker", String(found.worker)) : null,
     found.tries > 1 ? row("Attempt", String(found.tries)) : null,
     found.attempts > 1 ? row("Results", Array.from({ length: found.attempts }, (_, n) => link("/task", { ...same, attempt: n + 1 }, { class: n + 1 === found.attempt ? "current" : "" }, `${n + 1} `))) : null);
-  const command = found.command ? h("button", { type: "button", class: "small", title: found.command, on: { click: () => copy(found.command, "The command") } }, "Command to re-run it") : null;
+  const again = rerun(found.command || "");
+  const command = again ? h("button", { type: "button", class: "small", title: again, on: { click: () => copy(again, "The command") } }, "Command to re-run it") : null;
   const share = h("button", { type: "button", class: "small", on: { click: () => copy(new URL(to("/task", same), location.href).href, "The link") } }, "Link");
+  // a file holds what is shown, not all that was recorded
+  const copies = isExport ? [command] : [copyButton(same, "json", "JSON"), copyButton(same, "messages", "Messages"), command, share];
   return h("aside", { "aria-label": "Facts" },
     h("section", { class: "card" }, h("h2", {}, "Reward"), found.scores.length ? found.scores.map(score) : h("p", { class: "dim" }, "Nothing has scored it."), verdictOn(found.verdict)),
     h("section", { class: "card" }, facts),
     found.ground_truth !== null ? h("section", { class: "card" }, h("h2", {}, "Ground truth"), h("div", { class: "said", dir: "auto" }, found.ground_truth)) : null,
     Object.keys(found.metadata).length ? h("section", { class: "card" }, h("h2", {}, "Metadata"), h("dl", { class: "facts-list" }, Object.entries(found.metadata).map(([key, value]) => row(key, plainly(value))))) : null,
-    h("section", { class: "card copies" }, h("h2", {}, "Copy"), h("div", {}, copyButton(same, "json", "JSON"), copyButton(same, "messages", "Messages"), command, isExport ? null : share)),
+    copies.some(Boolean) ? h("section", { class: "card copies" }, h("h2", {}, "Copy"), h("div", {}, copies)) : null,
     gantt(found));
 }
 
@@ -120,7 +138,13 @@ function gantt(found) {
   if (!timed.length) return null;
   const from = Math.min(found.began || Infinity, ...timed.map((turn) => turn.began));
   const to = Math.max(from + found.seconds, ...timed.map((turn) => turn.ended)), span = to - from || 1;
-  const rows = timed.slice(0, 60).map((turn) => h("li", { title: f.seconds(turn.ended - turn.began) }, h("span", { class: "kind" }, turn.kind === "tool" ? turn.tool || "tool" : turn.agent.split("/").slice(-1)[0] || "model"),
+  const rows = timed.map((turn) => h("li", { title: f.seconds(turn.ended - turn.began) }, h("span", { class: "kind" }, turn.kind === "tool" ? turn.tool || "tool" : turn.agent.split("/").slice(-1)[0] || "model"),
     h("span", { class: "track" }, h("i", { class: `g-${turn.kind === "tool" ? "tool" : "model"}`, css: { left: `${(100 * (turn.began - from)) / span}%`, width: `${Math.max((100 * (turn.ended - turn.began)) / span, 1)}%` } }))));
-  return h("section", { class: "card" }, h("h2", {}, "Where the time went"), h("ul", { class: "gantt" }, rows));
+  const list = h("ul", { class: "gantt" }, rows.slice(0, MOST_ROWS));
+  const more = h("button", { type: "button", class: "quiet small" }, `show all ${rows.length}`);
+  more.addEventListener("click", () => {
+    fill(list, rows);
+    more.remove();
+  });
+  return h("section", { class: "card" }, h("h2", {}, "Where the time went"), list, rows.length > MOST_ROWS ? more : null);
 }

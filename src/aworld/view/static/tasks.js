@@ -62,6 +62,7 @@ export class TaskTable {
     for (const [name, element] of Object.entries(this.fields)) if (document.activeElement !== element) element.value = this.asked[name];
     if (!this.failure) return;
     this.failure.hidden = !this.asked.failure;
+    this.failure.title = this.asked.failure;
     fill(this.failure, this.asked.failure);
   }
 
@@ -93,7 +94,7 @@ export class TaskTable {
       const found = await get("tasks", { run: this.run, ...this.asked, sort: this.sort, offset: this.offset, limit: PER_PAGE });
       if (mine === this.turn) this.show(found);
     } catch (error) {
-      if (mine === this.turn) fill(this.body, h("tr", {}, h("td", { colspan: 7 }, problem(error))));
+      if (mine === this.turn) fill(this.body, h("tr", {}, h("td", { colspan: 7 }, problem(error, this.run))));
     }
     this.element.removeAttribute("aria-busy");
   }
@@ -142,9 +143,10 @@ export class TaskTable {
   row(row) {
     const chosen = Object.fromEntries(Object.entries(this.asked).filter(([, value]) => value));
     const sample = this.samples > 1 ? h("span", { class: "dim" }, `#${row.sample}`) : null;
+    const whole = this.samples > 1 ? `${row.task}#${row.sample}` : row.task;
     const name = row.status === "running"
-      ? h("span", { class: "name" }, row.task, sample)
-      : link("/task", { run: this.run, task: row.task, sample: row.sample || "", ...chosen }, { class: "name" }, row.task ?? `slot ${row.slot}`, sample);
+      ? h("span", { class: "name", title: whole }, h("span", { class: "clip" }, row.task), sample)
+      : link("/task", { run: this.run, task: row.task, sample: row.sample || "", ...chosen }, { class: "name", title: whole, "aria-label": whole }, h("span", { class: "clip" }, row.task ?? `slot ${row.slot}`), sample);
     const said = row.damaged ? h("span", { class: "bad" }, row.damaged) : h("span", { class: row.status === "success" ? "" : "bad" }, row.answer);
     return h("tr", {},
       h("td", { class: "c-slot" }, name, h("div", { class: "dim one-line" }, row.input)),

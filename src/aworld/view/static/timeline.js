@@ -50,20 +50,39 @@ export class Timeline {
     this.draw();
   }
 
+  // {most, mean}: how many ran at once, as the server has counted it over what has ended.
+  setTogether(together) {
+    this.counted = together;
+    this.tell();
+    this.draw();
+  }
+
+  // The text and the axis both stand on this. Clocks are not exact: a task can seem to begin before the
+  // one in the same slot has ended, but no more ran at once than there are lanes.
+  together() {
+    const live = this.stillRunning().length, lanes = this.lanes.rows().length;
+    const most = Math.max(Math.min(this.counted ? this.counted.most : lanes, lanes), live, 1);
+    return { most, mean: this.counted ? Math.min(this.counted.mean, most) : null, live };
+  }
+
   setRunning(running, now) {
     this.running = running || [];
     this.now = now;
     if (this.running.length && this.lanes.base === null) this.lanes.base = Math.min(...this.running.map(([, , began]) => began));
+    this.curve = null;
+    this.tell();
     this.draw();
   }
 
   tell() {
-    const { lanes } = this, span = lanes.last - lanes.first;
-    const rows = lanes.rows(), statuses = new Set(rows.flatMap((row) => row.bars.map((bar) => bar.status)));
-    const workers = lanes.workers.size, mean = span > 0 ? lanes.busy / span : 0;
-    const text = lanes.count ? `${f.plural(workers, "worker")}, up to ${rows.length} at once, ${f.trimmed(mean, 1)} on average` : "nothing has ended yet";
-    fill(this.told, text);
-    fill(this.keys, legend([...STATUSES.filter((_, n) => statuses.has(n)), ...(this.running.length ? ["running"] : [])]));
+    const { lanes } = this, span = lanes.count ? lanes.last - lanes.first : 0;
+    const { most, mean, live } = this.together();
+    const workers = new Set([...lanes.workers.keys(), ...this.running.map(([, worker]) => worker)]).size;
+    const average = mean === null ? "" : `, ${f.trimmed(mean, 1)} on average`;
+    const text = lanes.count ? `${f.plural(workers, "worker")}, up to ${most} at once${average}` : live ? `${f.plural(workers, "worker")}, ${live} running` : "nothing has ended yet";
+    const keys = [...STATUSES.filter((_, n) => lanes.statuses.has(n)), ...(live ? ["running"] : [])];
+    if (this.told.textContent !== text) fill(this.told, text);
+    if (this.keys.textContent !== keys.join("")) fill(this.keys, legend(keys));
     this.canvas.setAttribute("aria-label", `Timeline of ${f.plural(lanes.count, "task")} over ${f.seconds(span)}: ${text}. The table below lists them.`);
   }
 
@@ -82,7 +101,7 @@ export class Timeline {
 
   zoom(factor, at = 0.5) {
     const [from, to] = this.range(), span = Math.max((to - from) * factor, 1e-3);
-    const middle = from + (to - from) * at, all = this.lanes.last - this.lanes.first;
+    const middle = from + (to - from) * at, all = this.lanes.count ? this.lanes.last - this.lanes.first : Infinity;
     this.view = span >= all * 1.01 && !this.running.length ? null : [middle - span * at, middle + span * (1 - at)];
     this.draw();
   }
@@ -131,7 +150,7 @@ export class Timeline {
     this.rows = rows;
     this.most = Math.max(0, rows.length - Math.floor((height - AXIS - BUSY) / size));
     this.paintAxis(ctx, shape);
-    this.paintBusy(ctx, shape);
+    this.paintBusy(ctx, shape, rows);
     ctx.save();
     ctx.beginPath();
     ctx.rect(LEFT, AXIS + BUSY, width - LEFT, height - AXIS - BUSY);
@@ -162,29 +181,30 @@ export class Timeline {
     ctx.font = "11px system-ui, sans-serif";
     ctx.textBaseline = "middle";
     ctx.textAlign = "center";
-    const step = niceStep((to - from) / Math.max(2, Math.floor((width - LEFT) / 110)));
-    const zero = Math.min(this.lanes.first, this.view ? Infinity : from);
+    const step = niceStep((to - from) / Math.max(3, Math.floor((width - LEFT) / 90)));
+    const zero = this.lanes.count ? Math.min(this.lanes.first, this.view ? Infinity : from) : this.view ? 0 : from;
     for (let t = Math.ceil((from - zero) / step) * step; t <= to - zero; t += step) {
       const x = LEFT + (t + zero - from) * per;
       ctx.fillStyle = colour("line");
       ctx.fillRect(Math.round(x), AXIS - 4, 1, height - AXIS);
       ctx.fillStyle = colour("dim");
-      if (x > LEFT + 12 && x < width - 20) ctx.fillText(f.seconds(Math.max(t, 0)), x, 8);
+      if (x > LEFT + 12 && x < width - 20) ctx.fillText(f.tick(Math.max(t, 0), step), x, 8);
     }
   }
 
-  paintBusy(ctx, { width, from, to }) {
-    const { lanes } = this;
-    if (!lanes.count) return;
-    this.curve = this.curve || lanes.together(STEPS);
-    const most = Math.max(...this.curve, 1), span = lanes.last - lanes.first || 1;
+  paintBusy(ctx, { width, from, to }, rows) {
+    const { lanes } = this, { most, live } = this.together();
+    if (!lanes.count && !live) return;
+    const start = Math.min(lanes.first, ...rows.map((row) => (row.live ? row.live.x : Infinity)));
+    const end = Math.max(lanes.last, live ? this.now - lanes.base : -Infinity), span = end - start || 1;
+    this.curve = this.curve || lanes.together(rows, [start, end], STEPS);
     const bottom = AXIS + BUSY - 6, tall = BUSY - 10;
     ctx.beginPath();
     ctx.moveTo(LEFT, bottom);
     for (let x = LEFT; x <= width; x += 1) {
       const t = from + ((x - LEFT) / (width - LEFT)) * (to - from);
-      const place = Math.floor(((t - lanes.first) / span) * STEPS);
-      const value = place >= 0 && place < STEPS ? this.curve[place] : 0;
+      const place = Math.floor(((t - start) / span) * STEPS);
+      const value = place >= 0 && place < STEPS ? Math.min(this.curve[place], most) : 0;
       ctx.lineTo(x, bottom - (value / most) * tall);
     }
     ctx.lineTo(width, bottom);
@@ -193,7 +213,7 @@ export class Timeline {
     ctx.fill();
     ctx.fillStyle = colour("dim");
     ctx.textAlign = "right";
-    ctx.fillText(`${Math.round(most)}×`, LEFT - 8, bottom - tall + 4);
+    ctx.fillText(`${most}×`, LEFT - 8, bottom - tall + 4);
   }
 
   paintWorkers(ctx, { size, top }, rows, last) {
@@ -292,6 +312,5 @@ function paintBars(ctx, { from: starts, to: ends, statuses, count }, codes, colo
 }
 
 function niceStep(rough) {
-  const known = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
-  return known.find((step) => step >= rough) || Math.ceil(rough / 86400) * 86400;
+  return f.TIME_STEPS.find((step) => step >= rough) || Math.ceil(rough / 86400) * 86400;
 }

@@ -3,29 +3,31 @@ import { get, listen } from "./api.js";
 import { Chart, LINES } from "./charts.js";
 import { fill, h } from "./dom.js";
 import { isExport, onlyRun } from "./exported.js";
-import { crumbs, go, here } from "./router.js";
+import { crumbs, go, here, link } from "./router.js";
 
 const MAIN = [
   ["Reward", ["reward"], "of the rollouts"], ["Evaluation", ["pass@1", "eval_reward"], "on held-out tasks"],
-  ["Success", ["success"], "rollouts that ended well"], ["KL", ["kl", "sampler_kl"], "to the reference, to the sampler"],
+  ["Success", ["success"], "rollouts with a reward of 1"], ["KL", ["kl", "sampler_kl"], "to the reference, to the sampler"],
   ["Entropy", ["entropy"], ""], ["Length", ["sampled_tokens"], "tokens per rollout"],
   ["Time", ["seconds", "wait_seconds", "train_seconds"], "seconds of a step"], ["Time shares", ["waiting", "training"], "of a step"],
   ["Tokens per second", ["tokens_per_second"], ""], ["Loss", ["loss"], ""], ["Gradient norm", ["gradient_norm"], ""],
   ["Clipped", ["clip_fraction"], "share of tokens"], ["Staleness", ["staleness", "max_staleness"], "policy versions"],
 ];
+const SHARES = ["reward", "pass@1", "eval_reward", "success", "waiting", "training", "clip_fraction"];
 const POINTS = ["pass@1", "eval_reward"];
 const BORING = ["version", "eval_seconds", "rollout_seconds"];
 
 export async function trainingPage(place, params) {
-  crumbs(...(isExport ? [] : [["runs", "/", {}]]), "training");
+  crumbs(isExport ? [onlyRun(), "/run", { run: onlyRun() }] : ["runs", "/", {}], "training");
   const known = isExport ? [{ id: onlyRun(), name: onlyRun() }] : (await get("runs")).runs.filter((run) => run.training);
   const asked = (params.run || "").split("\n").filter((name) => known.some((run) => run.id === name));
   let chosen = asked.length ? asked : known.slice(-1).map((run) => run.id);
   const charts = new Map();
   const grid = h("div", { class: "curves" }), rest = h("div", { class: "curves" });
   const boxes = h("fieldset", { class: "choice" }, h("legend", { class: "sr" }, "Runs"));
+  const which = h("span", { class: "dim" });
   const more = h("details", { class: "more" }, h("summary", {}, "All other figures"), rest);
-  fill(place, h("div", { class: "title" }, h("h1", {}, "Training")), boxes, grid, more);
+  fill(place, h("div", { class: "title" }, h("h1", {}, "Training"), which), boxes, grid, more);
   if (!known.length) fill(place, h("p", { class: "empty" }, "No run here is a training."));
 
   function drawBoxes() {
@@ -41,6 +43,7 @@ export async function trainingPage(place, params) {
       return h("label", { class: "check" }, box, h("i", { class: place >= 0 ? `l-${LINES[place % LINES.length]}` : "" }), run.name);
     }));
     boxes.hidden = known.length < 2;
+    fill(which, chosen.length === 1 ? ["of ", link("/run", { run: chosen[0] }, { class: "name" }, known.find((run) => run.id === chosen[0]).name)] : null);
   }
 
   async function load() {
@@ -68,7 +71,7 @@ export async function trainingPage(place, params) {
     let chart = charts.get(title);
     if (!series.length && !chart) return;
     if (!chart) {
-      chart = new Chart(title, { download: true, xLabel: "step", note });
+      chart = new Chart(title, { download: true, xLabel: "step", note, isShare: names.every((name) => SHARES.includes(name)) });
       charts.set(title, chart);
       where.append(h("section", { class: "card" }, chart.element));
     }
