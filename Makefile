@@ -5,8 +5,6 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 READY := $(VENV)/.ready
 READY_TO_TEST := $(VENV)/.ready-to-test
-# The tests run in two halves side by side; this one has the clusters.
-HALF := $(addprefix tests/,agents engines exports models policies rewards serve sources store tools)
 
 .PHONY: help setup demo test nightly check bench screenshots format clean
 
@@ -46,9 +44,7 @@ demo: $(READY)
 	$(BIN)/python examples/02_agent_with_tools.py
 
 test: $(READY_TO_TEST)
-	@$(BIN)/python -m pytest $(HALF) > $(VENV)/half.log 2>&1 & half=$$!; \
-	$(BIN)/python -m pytest tests $(HALF:%=--ignore=%); rest=$$?; \
-	wait $$half; half=$$?; cat $(VENV)/half.log; exit $$((half || rest))
+	$(BIN)/python scripts/run_tests.py
 
 nightly: $(READY_TO_TEST)
 	$(BIN)/python -m pytest -m nightly
