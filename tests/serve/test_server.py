@@ -77,6 +77,7 @@ def test_models_and_health_tell_the_version(server, policy):
     ("body", "status", "says"),
     [
         (b"{not json", 400, "the body is no JSON"),
+        (b"[" * 100_000, 400, "the body is no JSON"),
         (b"[]", 400, "valid dictionary"),
         ({"model": "byte"}, 400, "messages: Field required"),
         (chat(temperature="hot"), 400, "temperature: Input should be a valid number"),
@@ -96,6 +97,9 @@ def test_models_and_health_tell_the_version(server, policy):
         (chat(response_format={"type": "json_schema", "json_schema": {}}), 400, "json_schema"),
         ({**chat(), "model": "gpt-5"}, 404, "no model 'gpt-5' here: it is 'byte'"),
         ({**chat(), "messages": [{"role": "wizard"}]}, 400, "no role 'wizard'"),
+        (chat([{"type": "image_url", "image_url": {}}]), 400, "parts of type 'text'"),
+        (chat([1]), 400, "parts of type 'text'"),
+        (chat({"a": 1}), 400, "a content is text"),
         (chat("x" * 1010, max_tokens=100), 400, "max_tokens is 100: the context of 'byte'"),
         (chat("x" * 2000), 400, "tokens: the context of 'byte' has 1024"),
     ],

@@ -271,6 +271,20 @@ def test_a_reward_that_is_none_for_all_ends_in_a_line(tmp_path):
     assert [path.name for path in checkpoints(tmp_path)] == ["step-000000"]
 
 
+def test_a_demonstration_that_is_longer_than_the_context_is_refused(tmp_path):
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a" * 300}]
+    with pytest.raises(ConfigError, match=r"demonstration 0 has 30. tokens: the context of 'byte'"):
+        go(tmp_path, warm_up=WarmUp(steps=2), demonstrations=[{"messages": said}])
+
+
+def test_of_rollouts_that_were_cut_the_error_of_the_reward_is_quoted_all_the_same(tmp_path):
+    def broken(task, trajectory):
+        raise KeyError("no such column")
+
+    with pytest.raises(TrainingError, match=r"of the reward, KeyError: .*no such column"):
+        go(tmp_path, broken, agent=Agent("plain", max_steps=1))
+
+
 def test_a_reward_that_raises_is_quoted(tmp_path):
     def broken(task, trajectory):
         raise KeyError("no such column")
@@ -406,6 +420,7 @@ def test_a_folder_that_holds_a_training_is_not_written_over(tmp_path):
         ({"warm_up": {"stepz": 1}}, "did you mean 'steps'"),
         ({"refills": 1, "algorithm": "ppo"}, "refills"),
         ({"samples": 1}, "compares the samples of a task: samples=2"),
+        ({"engine": {"max_tokens": 100}}, "engine.max_tokens cannot be set"),
         ({"trackers": ["tensorbord"]}, "did you mean 'tensorboard'"),
     ],
 )

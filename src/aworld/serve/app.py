@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -110,7 +110,7 @@ def build_app(generator: Generator) -> Starlette:
             Route("/v1/chat/completions", routes.chat, methods=["POST"]),
             Route("/v1/completions", routes.text, methods=["POST"]),
         ],
-        exception_handlers=dict.fromkeys(ERRORS, _refuse),
+        exception_handlers={**dict.fromkeys(ERRORS, _refuse), ClientDisconnect: _forget},
     )
 
 
@@ -126,6 +126,10 @@ async def _refuse(request: Request, error: Exception) -> Response:
     return JSONResponse(error_body(refused), refused.status)
 
 
+async def _forget(request: Request, error: Exception) -> Response:
+    return Response(status_code=GONE)
+
+
 async def _read(request: Request) -> Any:
     data = b""
     async for chunk in request.stream():
@@ -134,7 +138,7 @@ async def _read(request: Request) -> Any:
             raise RefusedError(f"a request may have {MOST_BYTES} bytes at most", 413)
     try:
         return json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RefusedError(f"the body is no JSON: {error}") from None
 
 

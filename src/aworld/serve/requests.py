@@ -112,6 +112,9 @@ class ChatRequest(Options):
         kind = (self.response_format or {}).get("type", "text")
         if kind != "text":
             raise ValueError(f"response_format {kind!r}: this server cannot hold a model to a form")
+        for message in self.messages:
+            if not _is_text(message.get("content")):
+                raise ValueError("messages: a content is text, or a list of parts of type 'text'")
         for tool in self.tools:
             if not isinstance((tool.get("function") or {}).get("name"), str):
                 raise ValueError('tools: each is {"type": "function", "function": {"name": ...}}')
@@ -130,6 +133,17 @@ class ChatRequest(Options):
             return policy.encode_chat(self.messages, self.offered_tools or None)
         except Exception as error:  # a chat template can raise anything about its messages
             raise RefusedError(f"messages: {error}") from error
+
+
+def _is_text(content: Any) -> bool:
+    if isinstance(content, list):
+        return all(
+            isinstance(part, dict)
+            and part.get("type", "text") == "text"
+            and isinstance(part.get("text"), str)
+            for part in content
+        )
+    return content is None or isinstance(content, str)
 
 
 class TextRequest(Options):

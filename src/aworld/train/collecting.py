@@ -12,6 +12,7 @@ from typing import Any
 from aworld.config import RunConfig
 from aworld.core.task import Task, TaskResponse
 from aworld.core.trajectory import Trajectory
+from aworld.engines import switchboard as switchboard  # now: a thread's import is not interrupted
 from aworld.errors import TrainingError
 from aworld.intake import Intake
 from aworld.recorder import OWED, Recorder
@@ -203,11 +204,11 @@ class Collector:
 
 
 def problem_of(response: TaskResponse) -> str:
-    """What went wrong, in the rollout or in its reward."""
-    if not response.success or response.trajectory is None:
-        return response.msg
-    error = response.trajectory.metadata.get("scored", {}).get("error")
-    return f"the reward raised {error}" if error else ""
+    """What went wrong, in its reward or else in the rollout."""
+    error = trajectory_of(response).metadata.get("scored", {}).get("error")
+    if error:
+        return f"of the reward, {error['kind']}: {error['message']}"
+    return "" if response.success else response.msg
 
 
 def trajectory_of(response: TaskResponse) -> Trajectory:

@@ -15,7 +15,8 @@ from aworld.train.precision import Precision
 from aworld.train.schedules import Schedule
 from aworld.train.tracking import TRACKERS
 
-SET_BY_TRAINING = ("samples", "reward", "run_dir", "seed", "sequence_dependent", "max_cost")
+SET_BY_TRAINING = ("samples", "reward", "run_dir", "seed", "sequence_dependent")
+NO_BUDGETS = ("max_cost", "max_tokens")  # a step would wait for rollouts that are never begun
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,9 @@ class TrainConfig(KnownKeysOnly):
         for name in SET_BY_TRAINING:
             if getattr(self.engine, name) != getattr(untouched, name):
                 raise ConfigError(f"engine.{name} cannot be set: training sees to it itself")
+        for name in NO_BUDGETS:
+            if getattr(self.engine, name) is not None:
+                raise ConfigError(f"engine.{name} cannot be set: `steps` says how long it goes on")
 
     def rollouts(self, reward: Any) -> RunConfig:
         """How the training's own rollouts are run."""

@@ -36,6 +36,12 @@ def _episode(policy: Policy, place: int, one: Conversation, tools: Tools | None)
         if message.get("role") == "assistant":
             before = policy.encode_chat([dict(m) for m in messages[:said]], offered)
             reply = policy.encode_reply(dict(message), offered)
+            length, most = len(before) + len(reply), policy.context_tokens
+            if length > most:
+                raise ConfigError(
+                    f"demonstration {place} has {length} tokens: the context of {policy.name!r} "
+                    f"has {most}"
+                )
             rows.append(TokenRow.of(before, reply, turn=len(rows)))
     if not rows:
         raise ConfigError(f"demonstration {place} has no message of an assistant: none to imitate")

@@ -166,8 +166,9 @@ class Loop:
             )
         if report.selection.counts.get(NO_REWARD) == count:
             raise self._error(
-                f"the reward is None for all {count} rollouts of this step: it must give a number "
-                f"for most of them, failures_as(0.0, reward) gives one to those that failed {worst}"
+                f"the reward is None for all {count} rollouts of this step: {worst or 'no error'}. "
+                "It must give a number for most of them, failures_as(0.0, reward) gives one to "
+                "those that failed; score what is recorded by `aworld rescore`, then resume"
             )
         self.taught_nothing = 0 if report.selection.episodes else self.taught_nothing + 1
         if self.taught_nothing >= self.config.patience:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ from aworld.train.trainer import RLTrainer
 from aworld.train.warming import Lessons, warm_up
 
 REFERENCE = "reference"
+
+log = logging.getLogger("aworld")
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,8 @@ def train(
                 resume=resume,
             )
             loop.run()
+            if loop.taught_nothing >= loop.step > 0:
+                log.warning("no episode of any step has trained: `aworld why %s` says why", folder)
             stack.close()  # what is under way ends before the others are told
             history = list(read_journal(folder / METRICS))
             result = TrainResult(folder, policy, loop.step, history, checkpoints(folder)[-1])
