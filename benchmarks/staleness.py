@@ -22,12 +22,13 @@ from rich.console import Console
 from rich.table import Table
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "05_train_on_cpu.py"
+STEPS = 30  # more than it takes to a high reward
 Steps = list[dict[str, float]]
 
 
 def steps_of(seed: int, staleness: int) -> Steps:
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--seed", seed, "--staleness", staleness, "--folder", folder]
+        options = ["--seed", seed, "--staleness", staleness, "--steps", STEPS, "--folder", folder]
         command = [sys.executable, EXAMPLE, *options]
         subprocess.run(list(map(str, command)), check=True, capture_output=True)
         lines = (Path(folder) / "metrics.jsonl").read_text().splitlines()

@@ -68,6 +68,7 @@ options = argparse.ArgumentParser()
 options.add_argument("--seed", type=int, default=0)
 options.add_argument("--engine", default="local")
 options.add_argument("--folder", default=None)
+options.add_argument("--steps", type=int, default=60)
 options.add_argument("--staleness", type=int, default=0, help="how old rollouts may be, in steps")
 asked = options.parse_args()
 
@@ -80,7 +81,7 @@ demonstrated = pairs[20:52]
 config = TrainConfig(
     run_dir=asked.folder or tempfile.mkdtemp(prefix="aworld-"),
     algorithm="grpo",
-    steps=60,
+    steps=asked.steps,
     tasks_per_step=32,
     samples=8,
     updates_per_batch=4,
