@@ -53,7 +53,13 @@ def main() -> None:
     parser.add_argument("--reward", type=float, default=0.9)
     options = parser.parse_args()
     table = Table(
-        "", "seed", f"seconds to {options.reward:g}", "all steps, s", "waiting", "steps old", "KL"
+        "",
+        "seed",
+        f"seconds to {options.reward:g}",
+        "all steps, s",
+        "waiting",
+        "versions old",
+        "KL",
     )
     for seed in range(options.seeds):
         for staleness in (0, options.staleness):  # in turn: what else the machine does hits both
