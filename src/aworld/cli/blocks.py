@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
-from aworld.core.plain import plain
 from aworld.core.shown import harmless
+from aworld.view.wording import as_text
 
 
 def said(who: str, what: Any, *, style: str = "bold") -> Iterator[RenderableType]:
@@ -24,7 +23,7 @@ def title(who: str, style: str, note: str = "") -> Text:
 
 
 def block(what: Any, *, style: str = "") -> Indented:
-    text = what if isinstance(what, str) else _as_text(what)
+    text = as_text(what)
     return Indented(Text(harmless(text, lines=True).rstrip(), style=style))
 
 
@@ -37,22 +36,3 @@ class Indented:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         for line in self._text.wrap(console, max(options.max_width - 2, 1), tab_size=4):
             yield Text("  ").append_text(line)
-
-
-def _as_text(what: Any) -> str:
-    if isinstance(what, list) and what and all(_is_part(part) for part in what):
-        return "\n".join(_part_text(part) for part in what)
-    try:
-        return json.dumps(plain(what), ensure_ascii=False, indent=2)
-    except (TypeError, ValueError):
-        return str(what)
-
-
-def _is_part(part: Any) -> bool:
-    return isinstance(part, Mapping) and isinstance(part.get("type"), str)
-
-
-def _part_text(part: Mapping[str, Any]) -> str:
-    """Of a message that is made of texts and pictures."""
-    text = part.get("text")
-    return text if isinstance(text, str) else f"[{part['type']}]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO
 
 from aworld.core.plain import as_json, plain
 from aworld.errors import ConfigError, StoreError
+from aworld.store import durable
 
 Row = dict[str, Any]
 Columns = dict[str, Any]  # from name to type, in Arrow's words
@@ -157,16 +157,9 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         raise ConfigError(f"{path} is a folder: give the path of a file")
     if path.exists() and not overwrite:
         raise ConfigError(f"{path} is there already: choose another path, or overwrite it")
-    unfinished = path.with_name(f".{path.name}.{os.urandom(4).hex()}.unfinished")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with unfinished.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with durable.whole_file(path) as file:
+            yield file
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error}") from error

@@ -12,6 +12,7 @@ from typing import Any
 
 from aworld.core.plain import as_json
 from aworld.errors import DamagedError
+from aworld.store.durable import sync, whole_file
 
 BIG = 64 * 1024  # from this size on, a text or bytes go into a file of their own
 MARK = "$aworld"  # the key of what stands in JSON for something that JSON does not have
@@ -32,18 +33,10 @@ class Blobs:
             return digest
         if not self._is_sound(digest):
             path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = path.with_suffix(f".{os.getpid()}")
-            try:
-                with unfinished.open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                unfinished.replace(path)
-            except BaseException:
-                unfinished.unlink(missing_ok=True)
-                raise
+            with whole_file(path) as file:
+                file.write(content)
             for folder in (path.parent, self._folder, self._folder.parent):
-                _sync_folder(folder)
+                sync(folder)
         self._sound.add(digest)
         return digest
 
@@ -126,11 +119,3 @@ def read_plain_file(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(f"{path} is no plain file")
         return file.read()
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -12,6 +11,7 @@ from typing import Any
 from aworld.config import RunConfig
 from aworld.core.plain import plain
 from aworld.errors import StoreError
+from aworld.store.durable import whole_file
 
 CONFIG = "config.toml"
 
@@ -20,16 +20,8 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     import tomli_w
 
     content = tomli_w.dumps(_without_none(plain(config)))
-    unfinished = folder / f"{CONFIG}.{os.getpid()}"
-    try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(folder / CONFIG)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    with whole_file(folder / CONFIG) as file:
+        file.write(content.encode())
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from aworld.errors import StoreError
+from aworld.store.durable import whole_file
 from aworld.train.episodes import Episode
 from aworld.train.rows import TokenRow
 
@@ -35,23 +35,15 @@ def write_buffer(path: Path, state: dict[str, Any], episodes: Sequence[Episode])
     arrays: dict[str, Any] = {
         name: _joined((getattr(row, name) for row in rows), kind) for name, kind in PARTS.items()
     }
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        with unfinished.open("wb") as file:
-            np.savez(
-                file,
-                index=np.frombuffer(json.dumps(index).encode(), np.uint8),
-                rows_of=np.array([len(episode.rows) for episode in episodes], np.int64),
-                lengths=np.array([len(row) for row in rows], np.int64),
-                temperatures=np.array([row.temperature for row in rows], np.float64),
-                **arrays,
-            )
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        np.savez(
+            file,
+            index=np.frombuffer(json.dumps(index).encode(), np.uint8),
+            rows_of=np.array([len(episode.rows) for episode in episodes], np.int64),
+            lengths=np.array([len(row) for row in rows], np.int64),
+            temperatures=np.array([row.temperature for row in rows], np.float64),
+            **arrays,
+        )
 
 
 def read_buffer(path: Path) -> tuple[dict[str, Any], list[Episode]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import shutil
@@ -14,6 +13,7 @@ import numpy as np
 import torch
 
 from aworld.errors import StoreError
+from aworld.store.durable import sync
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.collecting import Collector
 from aworld.train.trainer import RLTrainer
@@ -40,11 +40,11 @@ def save_checkpoint(
     state = {"step": step, "version": policy.version, "data": data, **more}
     (unfinished / "state.json").write_text(json.dumps(state), "utf-8")
     for path in unfinished.rglob("*"):
-        _sync(path)
-    _sync(unfinished)
+        sync(path)
+    sync(unfinished)
     shutil.rmtree(place, ignore_errors=True)
     unfinished.rename(place)
-    _sync(place.parent)
+    sync(place.parent)
     for old in checkpoints(run_dir)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
     return place
@@ -92,11 +92,3 @@ def _restore_random(saved: dict[str, Any]) -> None:
     torch.set_rng_state(saved["torch"])
     if saved["cuda"] and torch.cuda.is_available():
         torch.cuda.set_rng_state_all(saved["cuda"])
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
