@@ -49,7 +49,6 @@ class Going:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until(lambda: (self.run / "run.db").exists() and read_live(self.run))
 
     def end(self) -> None:
         if self.process.poll() is None:
@@ -64,6 +63,7 @@ def going(tmp_path):
     def start(count, **options):
         run = Going(tmp_path, count, **options)
         started.append(run)
+        until(lambda: run.process.poll() is not None or read_live(run.run))
         return run
 
     yield start

@@ -204,9 +204,9 @@ class Collector:
 
 
 def problem_of(response: TaskResponse) -> str:
-    """What went wrong, in its reward or else in the rollout."""
+    """What went wrong: a rollout that failed says so itself, any other lets its reward say it."""
     error = trajectory_of(response).metadata.get("scored", {}).get("error")
-    if error:
+    if error and response.status in ("success", "truncated"):
         return f"of the reward, {error['kind']}: {error['message']}"
     return "" if response.success else response.msg
 
