@@ -11,7 +11,7 @@ import torch
 
 from aworld import RunConfig, Task
 from aworld.policies import ByteConfig, BytePolicy
-from aworld.train import Episode, TrainConfig
+from aworld.train import Episode, TrainConfig, train
 from aworld.train.rows import TokenRow
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
@@ -134,3 +134,11 @@ class Told:
 
     def of(self, name: str) -> list[float]:
         return [figures[name] for _, figures in self.lines if name in figures]
+
+
+def go(folder, reward=low_bytes, agent=Answering, policy=None, **settings):
+    """A training in `folder`; what `train` itself takes is taken out of the settings."""
+    own = ("held_out", "demonstrations", "worked_examples", "trackers", "resume", "weight_sync")
+    given = {name: settings.pop(name) for name in own if name in settings}
+    policy = policy or tiny_policy()
+    return train(agent, tasks(), reward, school(folder, **settings), policy=policy, **given)

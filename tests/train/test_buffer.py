@@ -409,3 +409,8 @@ def test_many_threads_lose_nothing():
     assert sorted(int(group[0].task_id) for group in taken) == list(range(100))
     assert all([one.sample for one in group] == [0, 1, 2, 3] for group in taken)
     assert buffer.counts == {}
+
+
+def test_what_is_no_trajectory_is_refused_by_its_name():
+    with pytest.raises(ConfigError, match="give trajectories or episodes to train on, not 1"):
+        ExperienceBuffer().add_batch([1])

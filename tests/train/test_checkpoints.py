@@ -176,6 +176,29 @@ def test_another_model_is_not_filled_with_a_checkpoint(tmp_path):
         train(Answering, tasks(), low_bytes, school(tmp_path), policy=other, resume=True)
 
 
+def test_another_algorithm_cannot_go_on_with_it(tmp_path):
+    go(tmp_path, steps=1)
+    said = "began with the algorithm 'grpo', and cannot go on with 'ppo'"
+    with pytest.raises(ConfigError, match=said):
+        go(tmp_path, resume=True, algorithm="ppo", samples=1)
+
+
+def test_what_is_different_when_it_goes_on_is_said(tmp_path, caplog):
+    def high_bytes(task, trajectory):
+        return 1.0 - low_bytes(task, trajectory)
+
+    go(tmp_path, steps=1)
+    go(tmp_path, steps=2, resume=True)
+    assert "otherwise" not in caplog.text
+    config = school(tmp_path, **(STEPS | {"steps": 3, "learning_rate": 0.5}))
+    train(Answering, tasks()[:6], high_bytes, config, policy=tiny_policy(), resume=True)
+    (said,) = (one.message for one in caplog.records if "otherwise" in one.message)
+    assert "learning_rate 0.01 -> 0.5" in said
+    assert "reward 'low_bytes' -> 'high_bytes'" in said
+    assert "tasks '8 (" in said
+    assert "steps" not in said
+
+
 def test_other_groups_than_before_are_refused(tmp_path):
     go(tmp_path, steps=2)
     with pytest.raises(ConfigError, match="samples=4, not 2"):

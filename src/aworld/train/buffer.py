@@ -86,7 +86,7 @@ class ExperienceBuffer:
     def add_trajectory(self, traj: Trajectory | Episode, *, run: str = "") -> Episode:
         """run: a name for what it is part of, as 'step 12'. There, each sample of a task comes
         once; in another run the same task makes another group."""
-        if isinstance(traj, Trajectory):
+        if not isinstance(traj, Episode):
             traj = episode_of(traj, run=run, agent=self.agent, model=self.model)
         elif run:
             traj = replace(traj, run=run)

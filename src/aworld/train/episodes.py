@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from aworld.core.failure import Status
 from aworld.core.trajectory import Trajectory
+from aworld.errors import ConfigError
 from aworld.store.records import Rollout
 from aworld.train.rows import UNKNOWN, Found, TokenRow, rows_of
 
@@ -66,6 +67,8 @@ def episode_of(
 ) -> Episode:
     """agent, model: the path of the agent and the name of the model whose calls are trained on;
     None: all, as long as they are calls of one model."""
+    if not isinstance(trajectory, Trajectory):
+        raise ConfigError(f"give trajectories or episodes to train on, not {trajectory!r:.80}")
     reward, metadata = trajectory.reward, trajectory.metadata
     found = Found(why_not=ENDINGS.get(trajectory.status, ""))
     if not found.why_not and reward is not None and not math.isfinite(reward):

@@ -48,12 +48,7 @@ def checked_tools(tools: Any, agent: Any) -> list[Any]:
 
 def tasks_from(source: Any) -> list[Task]:
     """source: tasks, what `load_tasks` takes, or a function that gives either."""
-    given = source() if callable(source) else source
-    if isinstance(given, Task):
-        given = [given]
-    if not isinstance(given, Iterable | str | Path):
-        raise ConfigError(f"tasks must be a list of tasks or the path of one, got {given!r:.80}")
-    return listed_tasks(given)
+    return listed_tasks(source() if callable(source) else source)
 
 
 def agent_of(tasks: list[Task], agent: Any, tools: list[Any]) -> Any:

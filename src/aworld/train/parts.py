@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from aworld.core.plain import plain
 from aworld.core.task import Task
 from aworld.errors import ConfigError
 from aworld.policies.base import Policy
@@ -21,7 +20,7 @@ from aworld.store.lock import RunLock
 from aworld.train.binding import Served
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.checkpoints import checkpoints
-from aworld.train.config import TrainConfig, as_data
+from aworld.train.config import TrainConfig
 from aworld.train.folders import CONFIG
 from aworld.train.journal import VERDICTS, Journal
 from aworld.train.schedules import share_of_rate
@@ -40,6 +39,10 @@ def listed_tasks(tasks: Any, fields: Mapping[str, str | None] | None = None) -> 
 
         none = f"{tasks} holds no tasks"
         tasks = map(_unclaimed, load_tasks(tasks, to_be_trained, fields=fields))
+    if isinstance(tasks, Task):
+        tasks = [tasks]
+    if not isinstance(tasks, Iterable):
+        raise ConfigError(f"tasks must be a list of tasks or the path of one, got {tasks!r:.80}")
     listed = list(tasks)
     for place, task in enumerate(listed):
         if not isinstance(task, Task):
@@ -104,14 +107,14 @@ def last_checkpoint(folder: Path, resume: bool) -> Path | None:
 def open_journals(
     stack: ExitStack,
     folder: Path,
-    config: TrainConfig,
+    facts: dict[str, Any],
     trackers: Iterable[Tracker] = (),
     state: dict[str, Any] | None = None,
 ) -> tuple[list[Tracker], Journal]:
-    facts = plain(as_data(config))
+    """facts: what it is begun with, as plain data."""
     (folder / CONFIG).write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
     after = -1 if state is None else int(state["step"])
-    others = [*open_trackers(config.trackers, folder, facts), *trackers]
+    others = [*open_trackers(facts["trackers"], folder, facts), *trackers]
     told = [JsonLines(folder, after=after), *map(Forgiven, others)]  # in this order
     for tracker in told:
         stack.callback(tracker.close)

@@ -17,6 +17,7 @@ from aworld.config import RunConfig, check_count
 from aworld.errors import ConfigError
 from aworld.policies.base import Policy
 from aworld.rewards.base import Reward
+from aworld.train.beginnings import facts_of
 from aworld.train.binding import with_model
 from aworld.train.choosing import TaskChooser
 from aworld.train.collecting import Collector
@@ -162,7 +163,9 @@ class DistributedTrainingPipeline:
             config = replace(config, run_dir=Path(kept) / "run")
         folder = Path(config.run_dir)
         lock = claim(stack, folder)
-        trackers, verdicts = open_journals(stack, folder, config)
+        trackers, verdicts = open_journals(
+            stack, folder, facts_of(config, self.task_dataset, self._reward)
+        )
         served = open_server(stack, self.policy, config)
         chooser = TaskChooser(
             self.task_dataset,

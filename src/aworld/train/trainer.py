@@ -115,7 +115,7 @@ class RLTrainer:
 
     def learn(self, batch: Sequence[Trajectory | Episode]) -> StepReport:
         """One step, and all that there is to say of it."""
-        episodes = [episode_of(one) if isinstance(one, Trajectory) else one for one in batch]
+        episodes = [one if isinstance(one, Episode) else episode_of(one) for one in batch]
         return self._learn(episodes, self.algorithm)
 
     def _learn(self, episodes: list[Episode], algorithm: Algorithm) -> StepReport:

@@ -14,6 +14,7 @@ from aworld.errors import ConfigError
 from aworld.policies.base import Message, Policy
 from aworld.rewards.base import Reward
 from aworld.serve.weight_sync import WeightSync
+from aworld.train.beginnings import check_changes, facts_of
 from aworld.train.binding import with_model
 from aworld.train.checkpoints import checkpoints, read_state, restore
 from aworld.train.choosing import TaskChooser
@@ -163,7 +164,10 @@ def _opened(
     lock = claim(stack, folder)
     place = last_checkpoint(folder, resume)
     state = None if place is None else read_state(place)
-    told, verdicts = open_journals(stack, folder, config, trackers, state)
+    facts = facts_of(config, learned, reward)
+    if state is not None:
+        check_changes(folder, facts)
+    told, verdicts = open_journals(stack, folder, facts, trackers, state)
     served = open_server(stack, policy, config, weight_sync)
     playing = with_model(agent, served.model(config.temperature))
     exam = None
