@@ -3,7 +3,7 @@
     python examples/05_train_on_cpu.py [--seed 0] [--engine ray] [--staleness 1]
 
 The task has two steps: asked "3+4", call add(3,4), read what it gives, and answer with that. The
-model has 0.1 million parameters and random weights. First it imitates 96 short demonstrations for
+model has 0.1 million parameters and random weights. First it imitates 102 short demonstrations for
 some seconds: they show how the tool is called, but two of three shrug ("?") instead. Then it is run
 by real workers through the policy server, and finds out by reward alone which of the two pays.
 """
@@ -76,7 +76,8 @@ torch.set_num_threads(1)  # the model is small, and the workers need the other c
 pairs = list(itertools.product(range(10), repeat=2))
 random.Random(0).shuffle(pairs)
 tasks = [Task(f"{a}+{b}", id=f"{a}+{b}", ground_truth=str(a + b)) for a, b in pairs]
-demonstrated = pairs[20:52]
+by_sum = itertools.groupby(sorted(pairs[20:], key=sum), key=sum)
+demonstrated = [pair for _, same in by_sum for pair in list(same)[:2]]
 
 config = TrainConfig(
     run_dir=asked.folder or tempfile.mkdtemp(prefix="aworld-"),
