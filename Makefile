@@ -6,12 +6,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 READY := $(VENV)/.ready
 READY_TO_TEST := $(VENV)/.ready-to-test
 
-.PHONY: help setup demo test nightly check bench screenshots format clean
+.PHONY: help setup demo test nightly docs package audit check bench screenshots format clean
 
 help:
 	@echo "make demo    20 questions to agents with a calculator: no key, no server"
 	@echo "make test    all tests: on processes, on Ray and on Spark"
 	@echo "make nightly what takes long: training with other seeds, and on Ray"
+	@echo "make docs    the documentation as a site, in site/"
+	@echo "make package wheel and sdist in dist/, and each extra tried in a clean environment"
+	@echo "make audit   known weaknesses of what we depend on"
 	@echo "make check   ruff, pyright, import-linter"
 	@echo "make bench   how fast the engines are, side by side with Python's own pools"
 	@echo "make screenshots  the pictures of the view in docs/screenshots, made anew"
@@ -37,7 +40,7 @@ $(READY_TO_TEST): $(READY)
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
 		|| { echo "the tests of the view need Chromium: apt-get install chromium"; exit 1; }
-	$(PIP) --editable '.[dev,local,openai,mcp,sandbox,ray,spark,data,gym,train,view]'
+	$(PIP) --editable '.[dev,docs,local,openai,mcp,sandbox,ray,spark,data,gym,train,view]'
 	@touch $(READY_TO_TEST)
 
 demo: $(READY)
@@ -48,6 +51,15 @@ test: $(READY_TO_TEST)
 
 nightly: $(READY_TO_TEST)
 	$(BIN)/python -m pytest -m nightly
+
+docs: $(READY_TO_TEST)
+	$(BIN)/python -m mkdocs build --strict
+
+package: $(READY_TO_TEST)
+	$(BIN)/python scripts/package.py
+
+audit: $(READY_TO_TEST)
+	$(BIN)/python -m pip_audit --skip-editable
 
 check: $(READY_TO_TEST)
 	$(BIN)/ruff check .

@@ -29,7 +29,7 @@ def checks(shell, code=0, **variables):
 def test_the_machine_is_examined(shell):
     before = sorted(shell.folder.iterdir())
     found, _ = checks(shell)
-    for name in ("python", "machine", "sqlite", "ray", "pyspark", "java", "embedded model"):
+    for name in ("python", "machine", "sqlite", "aworld[ray]", "java", "embedded model"):
         assert found[name]["state"] == "ok"
     assert found["model endpoint"]["state"] == "missing"
     assert "gpu" in found

@@ -36,10 +36,11 @@ def doctor(
         return _examine(run, mend=repair, as_json=json)
     if repair:
         raise ConfigError("which run is to be repaired? aworld doctor RUN --repair")
+    from aworld.cli.extras import extras
     from aworld.cli.machine import checks
     from aworld.cli.output import print_json
 
-    found = list(checks())
+    found = [*checks(), *extras()]
     if json:
         print_json({"checks": [check._asdict() for check in found]})
     else:

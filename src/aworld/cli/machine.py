@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -36,12 +35,7 @@ def checks() -> Iterator[Check]:
     yield from (look() for look in looks)
     yield endpoint()
     yield embedded_model()
-    yield package("openai", "aworld[openai]", "models at any OpenAI-compatible server")
-    yield package("mcp", "aworld[mcp]", "the tools of MCP servers")
-    yield package("ray", "aworld[ray]", "the engine Ray")
-    yield package("pyspark", "aworld[spark]", "the engine Spark")
     yield java()
-    yield package("pyarrow", "aworld[data]", "Parquet")
 
 
 def python() -> Check:
@@ -109,13 +103,6 @@ def embedded_model() -> Check:
     if find_spec("xllamacpp") is None:
         return Check("embedded model", "missing", "not installed", NEEDS)
     return Check("embedded model", "ok", weights)
-
-
-def package(name: str, extra: str, purpose: str) -> Check:
-    try:
-        return Check(name, "ok", version(name))
-    except PackageNotFoundError:
-        return Check(name, "missing", f"for {purpose}", f"pip install '{extra}'")
 
 
 def java() -> Check:
