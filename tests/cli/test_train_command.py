@@ -55,7 +55,7 @@ def test_it_shows_each_step(trained):
 
 def test_it_says_at_the_end_where_everything_is_and_what_to_do_next(trained):
     shell, done = trained
-    assert "2 steps in 0:0" in done.stdout
+    assert re.search(r"2 steps in \d+:\d\d: reward", done.stdout)
     assert "pass@1 on the held-out tasks: 0." in done.stdout
     assert "aworld show runs/lesson" in done.stdout
     assert "aworld why runs/lesson" in done.stdout

@@ -88,19 +88,19 @@ def steps_before(file: TrainFile, *, resume: bool) -> int:
     from aworld.store.lock import FILE as LOCK
     from aworld.store.reader import open_run
     from aworld.store.schema import FILE
-    from aworld.train.checkpoints import checkpoints, read_state
+    from aworld.train.checkpoints import last_sound, read_state
     from aworld.train.folders import CONFIG
 
     folder = file.run_dir
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file: choose a folder with --run-dir")
-    saved, recorded = checkpoints(folder), (folder / FILE).exists()
+    (saved, damaged), recorded = last_sound(folder), (folder / FILE).exists()
     others = {place.name for place in folder.iterdir()} if folder.exists() else set()
     others -= {LOCK}  # of one that was broken off before it began
     if others and CONFIG not in others:
         what = "a run, no training" if recorded else f"other things ({min(others)!r})"
         raise StoreError(f"{folder} holds {what}: choose another folder with --run-dir")
-    if (saved or recorded) and not resume:
+    if (saved or damaged or recorded) and not resume:
         raise ConfigError(
             f"{folder} holds a training already: go on with it by `aworld train "
             f"{as_word(file.path)} --resume`, or choose another folder with --run-dir"
@@ -113,7 +113,7 @@ def steps_before(file: TrainFile, *, resume: bool) -> int:
                 f"process {writer.get('pid')} on {writer.get('host')} trains in {folder}: wait for "
                 "it, or choose another folder with --run-dir"
             )
-    return int(read_state(saved[-1])["step"]) if saved else 0
+    return int(read_state(saved)["step"]) if saved else 0
 
 
 def _agent(file: TrainFile) -> Any:

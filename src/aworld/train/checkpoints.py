@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -12,24 +13,39 @@ from typing import Any
 import numpy as np
 import torch
 
+from aworld.core.failure import first_line
 from aworld.errors import StoreError
 from aworld.store.durable import sync
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.collecting import Collector
+from aworld.train.folders import unused
 from aworld.train.trainer import RLTrainer
 
 FOLDER = "checkpoints"
 UNFINISHED = "unfinished"  # one name for all: what a killed process left is replaced by the next
+STATE = "state.json"
 NAME = re.compile(r"step-(\d+)")
 
 
 def save_checkpoint(
-    run_dir: Path, step: int, trainer: RLTrainer, collector: Collector, *, keep: int, **more: Any
+    run_dir: Path, step: int, trainer: RLTrainer, collector: Collector, *, keep: int
 ) -> Path:
     """Weights (as a model that can be loaded and served, too), optimizer, buffer, random states,
-    the place in the data, and `more`: plain data."""
+    and the place in the data."""
     place = run_dir / FOLDER / f"step-{step:06}"
     unfinished = place.with_name(UNFINISHED)
+    try:
+        _write(place, unfinished, step, trainer, collector)
+    except (OSError, RuntimeError) as error:  # torch raises the latter when a disk is full
+        raise StoreError(f"a checkpoint cannot be written: {first_line(error):.160}") from error
+    for old in checkpoints(run_dir)[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+    return place
+
+
+def _write(
+    place: Path, unfinished: Path, step: int, trainer: RLTrainer, collector: Collector
+) -> None:
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     policy = trainer.policy
@@ -37,17 +53,15 @@ def save_checkpoint(
         policy.save(unfinished / "policy")
     torch.save({"trainer": trainer.state_dict(), "random": _random()}, unfinished / "trainer.pt")
     data = collector.save(unfinished / "buffer.npz")
-    state = {"step": step, "version": policy.version, "data": data, **more}
-    (unfinished / "state.json").write_text(json.dumps(state), "utf-8")
+    state = {"step": step, "version": policy.version, "data": data}
+    digests = {str(path.relative_to(unfinished)): _digest(path) for path in _files(unfinished)}
+    (unfinished / STATE).write_text(json.dumps(state | {"files": digests}), "utf-8")
     for path in unfinished.rglob("*"):
         sync(path)
     sync(unfinished)
     shutil.rmtree(place, ignore_errors=True)
     unfinished.rename(place)
     sync(place.parent)
-    for old in checkpoints(run_dir)[:-keep]:
-        shutil.rmtree(old, ignore_errors=True)
-    return place
 
 
 def checkpoints(run_dir: Path) -> list[Path]:
@@ -57,11 +71,45 @@ def checkpoints(run_dir: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name.partition("-")[2]))
 
 
+def last_sound(run_dir: Path) -> tuple[Path | None, list[Path]]:
+    """The last one that is as it was written, and those after it that are not."""
+    damaged: list[Path] = []
+    for place in reversed(checkpoints(run_dir)):
+        if _is_sound(place):
+            return place, damaged
+        damaged.append(place)
+    return None, damaged
+
+
+def put_aside(place: Path, why: str) -> Path:
+    """Nothing is thrown away: it may be looked at."""
+    kept = unused(place.with_name(f"{why}-{place.name}"))
+    place.rename(kept)
+    return kept
+
+
 def read_state(place: Path) -> dict[str, Any]:
     try:
-        return json.loads((place / "state.json").read_text("utf-8"))
+        return json.loads((place / STATE).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise StoreError(f"the checkpoint {place} cannot be read: {error}") from None
+
+
+def _is_sound(place: Path) -> bool:
+    try:
+        digests = read_state(place)["files"]
+        return all(_digest(place / name) == digest for name, digest in digests.items())
+    except (StoreError, OSError, LookupError, AttributeError):
+        return False
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def restore(place: Path, state: dict[str, Any], trainer: RLTrainer) -> ExperienceBuffer:

@@ -13,8 +13,10 @@ from aworld.intake import Intake
 from aworld.recorder import Recorder
 from aworld.store.lock import RunLock
 from aworld.store.reader import Run, open_run
+from aworld.store.records import Rollout
 
 NO_ANSWER = ("ModelError", "AccessError")  # the server had gone: that says nothing of the model
+ENDED = ("success", "truncated")
 
 
 class Slots:
@@ -71,12 +73,21 @@ def _earlier_task(
     for slot in slots:
         if slot in done and slot not in received:
             rollout = run.rollout_at(slot)
-            error = rollout.response.error
-            if error is not None and error.kind in NO_ANSWER:
+            if _says_nothing(rollout):
                 found.again[slot] = rollout.round + 1
             else:
                 found.came.append((slot, rollout.response))
     return found
+
+
+def _says_nothing(rollout: Rollout) -> bool:
+    """Of the model: nobody asked it, or it did not come to answer."""
+    error = rollout.response.error
+    if error is not None and error.kind in NO_ANSWER:
+        return True
+    calls = (step.get("model_call") or {} for step in rollout.trajectory.steps)
+    sampled = any(call.get("completion_ids") for call in calls)
+    return rollout.response.status not in ENDED and not sampled
 
 
 def recorded_tasks(folder: Path, samples: int) -> int:

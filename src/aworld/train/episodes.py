@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from aworld.core.failure import Status
 from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError
@@ -14,7 +16,8 @@ from aworld.train.rows import UNKNOWN, Found, TokenRow, rows_of
 
 CANCELLED = "it was cancelled"
 NEVER_RAN = "it never ran"
-BAD_REWARD = "its reward is not a finite number"
+BAD_REWARD = "its reward is not a finite number below 1e15"
+MOST = 1e15  # its square is still a number
 
 ENDINGS = {"cancelled": CANCELLED, "skipped": NEVER_RAN}
 
@@ -71,7 +74,9 @@ def episode_of(
         raise ConfigError(f"give trajectories or episodes to train on, not {trajectory!r:.80}")
     reward, metadata = trajectory.reward, trajectory.metadata
     found = Found(why_not=ENDINGS.get(trajectory.status, ""))
-    if not found.why_not and reward is not None and not math.isfinite(reward):
+    if reward is not None and not isinstance(reward, int | float | np.number):
+        raise ConfigError(f"the reward of {trajectory.task_id!r:.80} is {reward!r:.80}: no number")
+    if not found.why_not and reward is not None and not abs(reward) <= MOST:  # NaN is neither
         found = Found(why_not=BAD_REWARD)
     if not found.why_not:
         found = rows_of(trajectory.steps, agent=agent, model=model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from aworld.core.task import Task
-from aworld.errors import TrainingError
+from aworld.errors import StoreError, TrainingError
 from aworld.evaluation.running import evaluate
 from aworld.serve.weight_sync import WeightSync
 from aworld.train.binding import in_environment
 from aworld.train.buffer import ExperienceBuffer
-from aworld.train.checkpoints import checkpoints, save_checkpoint
+from aworld.train.checkpoints import checkpoints, put_aside, read_state, save_checkpoint
 from aworld.train.collecting import Collector, Group
 from aworld.train.config import TrainConfig
 from aworld.train.folders import unused
@@ -26,6 +27,9 @@ from aworld.train.trainer import RLTrainer, StepReport
 from aworld.train.verdicts import Verdict
 
 EVALUATIONS = "evaluations"
+SOLVED = 1.0
+
+log = logging.getLogger("aworld")
 
 
 @dataclass
@@ -70,6 +74,7 @@ class Loop:
     failure: Callable[[], str] = lambda: ""  # of the policy server, if it is ours
     step: int = 0
     taught_nothing: int = 0  # steps in a row
+    _has_learned: bool = False  # all there is
 
     def run(self) -> None:
         config = self.config
@@ -78,21 +83,30 @@ class Loop:
             self.collector.allow(ahead * config.tasks_per_step)
             groups, figures = self._learn()
             self.step += 1
-            is_last = self.step == config.steps
+            is_last = self.step == config.steps or self._has_learned
             if self.exam and (is_last or (config.eval_every and not self.step % config.eval_every)):
                 figures |= self.examined(f"step-{self.step}")
             self.log(figures)
-            if is_last or not self.step % config.checkpoint_every:
+            due = not self.step % config.checkpoint_every
+            if is_last or (due and not self.trainer.skips):  # weights that are spoiled replace none
                 self.save()
             if is_last:
                 self.collector.allow(0)
             self.collector.finished(len(groups))
+            if self._has_learned:
+                log.warning(
+                    "every task was solved %d steps in a row: there is nothing left to learn",
+                    self.taught_nothing,
+                )
+                return
 
     def save(self) -> None:
-        more = {"taught_nothing": self.taught_nothing}
         keep = self.config.keep_checkpoints
         folder = Path(self.config.run_dir)
-        save_checkpoint(folder, self.step, self.trainer, self.collector, keep=keep, **more)
+        try:
+            save_checkpoint(folder, self.step, self.trainer, self.collector, keep=keep)
+        except StoreError as error:
+            raise self._error(str(error)) from error
 
     def log(self, figures: dict[str, float]) -> None:
         for tracker in self.trackers:
@@ -112,6 +126,7 @@ class Loop:
         try:
             report = self.trainer.learn([episode for group in groups for episode in group])
         except TrainingError as error:
+            self._put_aside_spoiled()
             raise self._error(str(error)) from None
         trained = time.perf_counter() - began - waited
         if self.weight_sync is not None and self.trainer.policy.version != version:
@@ -132,6 +147,14 @@ class Loop:
             **worked,
             "tokens_per_second": tokens / seconds,
         }
+
+    def _put_aside_spoiled(self) -> None:
+        """What was saved after the last gradient that was finite may be what spoils all others."""
+        skips = self.trainer.skips
+        saved = checkpoints(Path(self.config.run_dir))
+        if skips and len(saved) > 1 and read_state(saved[-1])["step"] > self.step - skips:
+            kept = put_aside(saved[-1], "spoiled")
+            log.warning("the checkpoint %s may be spoiled: it is kept as %s", saved[-1].name, kept)
 
     def _gather(self) -> list[Group]:
         """The groups of a step; where groups that teach nothing are to be replaced, by others."""
@@ -166,12 +189,17 @@ class Loop:
             )
         if report.selection.counts.get(NO_REWARD) == count:
             raise self._error(
-                f"the reward is None for all {count} rollouts of this step: {worst or 'no error'}. "
-                "It must give a number for most of them, failures_as(0.0, reward) gives one to "
-                "those that failed; score what is recorded by `aworld rescore`, then resume"
+                f"the reward is None for all {count} rollouts of this step; what they said most: "
+                f"{worst or 'nothing'}. It must give a number for most of them, "
+                "failures_as(0.0, reward) gives one to those that failed; score what is recorded "
+                "by `aworld rescore`, then resume"
             )
         self.taught_nothing = 0 if report.selection.episodes else self.taught_nothing + 1
-        if self.taught_nothing >= self.config.patience:
+        if self.taught_nothing < self.config.patience:
+            return
+        rewards = [episode.reward for group in groups for episode in group]
+        self._has_learned = all(reward is not None and reward >= SOLVED for reward in rewards)
+        if not self._has_learned:
             raise self._error(
                 f"{self.taught_nothing} steps in a row taught nothing: {report.skipped}. The tasks "
                 "are too hard or too easy: warm up by imitation, or choose others"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -11,21 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from aworld.core.task import Task
-from aworld.errors import ConfigError
+from aworld.errors import ConfigError, StoreError
 from aworld.policies.base import Policy
 from aworld.serve.server import PolicyServer
 from aworld.serve.weight_sync import WeightSync
-from aworld.store import schema
-from aworld.store.lock import RunLock
+from aworld.store import lock, schema
 from aworld.train.binding import Served
 from aworld.train.buffer import ExperienceBuffer
-from aworld.train.checkpoints import checkpoints
+from aworld.train.checkpoints import last_sound, put_aside
 from aworld.train.config import TrainConfig
 from aworld.train.folders import CONFIG
 from aworld.train.journal import VERDICTS, Journal
 from aworld.train.schedules import share_of_rate
 from aworld.train.tracking import Forgiven, JsonLines, Tracker, open_trackers
 from aworld.train.trainer import RLTrainer
+
+log = logging.getLogger("aworld")
 
 MOST_AT_ONCE = 2048  # requests that the policy server decodes together
 
@@ -86,22 +88,35 @@ def _check_ids(tasks: Iterable[Task]) -> None:
             )
 
 
-def claim(stack: ExitStack, folder: Path) -> RunLock:
+def claim(stack: ExitStack, folder: Path) -> lock.RunLock:
     """Before anything in it is touched: another process may be training there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = RunLock(folder)
-    stack.callback(lock.release)
-    return lock
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = {path.name for path in folder.iterdir()} - {lock.FILE}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"run_dir={str(folder)!r:.120} cannot be used: {error}") from None
+    if others and CONFIG not in others:
+        raise ConfigError(
+            f"{folder} holds other things ({min(others)!r:.60}): choose a new folder as run_dir"
+        )
+    held = lock.RunLock(folder)
+    stack.callback(held.release)
+    return held
 
 
 def last_checkpoint(folder: Path, resume: bool) -> Path | None:
-    saved = checkpoints(folder)
-    if (saved or (folder / schema.FILE).exists()) and not resume:
+    found, damaged = last_sound(folder)
+    if (found or damaged or (folder / schema.FILE).exists()) and not resume:
         raise ConfigError(
             f"{folder} holds a training already: go on with it (resume=True, --resume), or choose "
             "another folder"
         )
-    return saved[-1] if saved else None
+    for place in damaged:
+        kept = put_aside(place, "damaged")
+        log.warning("the checkpoint %s is damaged: it is kept as %s", place.name, kept)
+    if damaged and found is None:
+        raise StoreError(f"no checkpoint in {folder} is sound: start anew in another folder")
+    return found
 
 
 def open_journals(

@@ -99,7 +99,7 @@ class RLTrainer:
             precision=chosen_precision(precision),
         )
         self._imitation = open_algorithm("sft", least_reward=None)
-        self._skips = 0  # in a row
+        self.skips = 0  # gradients in a row that were not finite
         self._has_halved = False
 
     def train_step(self, batch: Sequence[Trajectory | Episode]) -> float:
@@ -135,7 +135,7 @@ class RLTrainer:
         )
         updates = int(made.pop("updates"))
         skipped = "" if updates == len(parts) else self._skip()
-        self._skips = self._skips if skipped else 0
+        self.skips = self.skips if skipped else 0
         self.steps += updates > 0
         if skipped:
             lost = {id(episode) for part, _ in parts[updates:] for episode in part}
@@ -143,13 +143,13 @@ class RLTrainer:
         return StepReport(made["loss"], {**selection.figures, **made}, selection, skipped)
 
     def _skip(self) -> str:
-        self._skips += 1
-        if self._skips >= MOST_SKIPS:
+        self.skips += 1
+        if self.skips >= MOST_SKIPS:
             raise TrainingError(
                 f"the gradient was not finite {MOST_SKIPS} times in a row: lower the learning rate "
                 "or the gradient_clip, and go on from the last checkpoint"
             )
-        log.warning("%s (%d in a row)", NOT_FINITE, self._skips)
+        log.warning("%s (%d in a row)", NOT_FINITE, self.skips)
         return NOT_FINITE
 
     def _with_room(self, work: Callable[[int], Found]) -> Found:
@@ -174,13 +174,13 @@ class RLTrainer:
 
     def state_dict(self) -> dict[str, Any]:
         """Weights, optimizer and how far it has come: all that is needed to go on."""
-        state = {"steps": self.steps, "skips": self._skips, "token_budget": self.token_budget}
+        state = {"steps": self.steps, "token_budget": self.token_budget}
         return {**state, **self.updates.descent.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         with self.policy.updating():
             self.updates.descent.load_state_dict(state)
-        self.steps, self._skips = state["steps"], state["skips"]
+        self.steps, self.skips = state["steps"], 0
         self.token_budget = min(self.token_budget, state["token_budget"])
 
 

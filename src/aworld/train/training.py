@@ -204,5 +204,5 @@ def _opened(
             loop.log(loop.examined("step-0"))
         loop.save()
     else:
-        loop.step, loop.taught_nothing = state["step"], state["taught_nothing"]
+        loop.step = state["step"]
     return loop
