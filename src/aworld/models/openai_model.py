@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+import sys
 from email.utils import parsedate_to_datetime
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -80,6 +83,8 @@ class OpenAIModel(Model):
         return [self.base_url, self._call(request)]
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        if "openai" not in sys.modules:  # it takes a second: others may wait for the event loop
+            await asyncio.to_thread(import_module, "openai")
         server = Server(self.base_url, self.api_key, self.timeout, self.connect_seconds)
         async with client_for(server) as client:
             reply = await self._ask(client, request, on_text)
