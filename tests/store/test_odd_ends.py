@@ -374,6 +374,10 @@ def test_a_strangers_run_leads_nowhere_else(tmp_path):
         assert run.status == "complete"
         assert list(run.rollouts()) == []
         assert "no plain file" in run.damage[0].reason
+        (folder / "config.toml").unlink()
+        os.mkfifo(folder / "config.toml")
+        with pytest.raises(StoreError, match="no plain file"):
+            _ = run.config
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 from aworld.config import RunConfig
 from aworld.core.plain import plain
 from aworld.errors import StoreError
+from aworld.store.blobs import read_plain_file
 from aworld.store.durable import whole_file
 
 CONFIG = "config.toml"
@@ -26,7 +27,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
 
 def read_config(folder: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads((folder / CONFIG).read_text("utf-8"))
+        return tomllib.loads(read_plain_file(folder / CONFIG).decode())
     except FileNotFoundError:  # killed before it was written
         return {}
     except (OSError, ValueError) as error:
