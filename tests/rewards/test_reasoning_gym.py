@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -82,3 +84,15 @@ def test_what_an_environment_gave_is_the_reward():
 def test_the_rewards_take_a_task_and_a_trajectory_alone():
     with pytest.raises(ValueError, match="load_tasks"):
         reasoning_gym_score(Task("?"), Trajectory("t", "a"))
+
+
+def test_threads_that_score_while_the_package_is_imported_know_all_datasets():
+    program = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from aworld.rewards.reasoning_gym import puzzle_dataset\n"
+        "with ThreadPoolExecutor(16) as pool:\n"
+        "    found = [pool.submit(puzzle_dataset, 'chain_sum', {'size': 1}) for _ in range(64)]\n"
+        "print(sum(one.exception() is None for one in found))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "64", done.stderr

@@ -19,7 +19,6 @@ def test_puzzles_are_the_same_each_time():
     again = list(load_tasks("rg:chain_sum?size=20&seed=1&min_terms=2&max_terms=3"))
     assert len(tasks) == 20
     assert [(t.input, t.ground_truth) for t in tasks] == [(t.input, t.ground_truth) for t in again]
-    assert not any(task.has_given_id for task in tasks)
     first, other = (list(load_tasks(f"rg:chain_sum?{q}", limit=3)) for q in ("size=3", "seed=7"))
     assert (len(first), len(other)) == (3, 3)
     assert [task.input for task in first] != [task.input for task in other]
@@ -135,3 +134,10 @@ def test_without_the_package_it_says_what_to_install(monkeypatch, source, packag
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ConfigError, match=r"needs?: pip install 'aworld\[gym\]'"):
         load_tasks(source, halving)
+
+
+def test_made_tasks_have_the_same_ids_each_time_so_that_runs_can_be_compared():
+    ids = [task.id for task in load_tasks("rg:chain_sum?size=2&seed=7")]
+    assert ids == ["chain_sum-7-0", "chain_sum-7-1"]
+    ids = [task.id for task in load_tasks("gym:FrozenLake-v1?size=2&seed=3", EchoAgent())]
+    assert ids == ["FrozenLake-v1-3", "FrozenLake-v1-4"]

@@ -32,6 +32,7 @@ def reasoning_gym_score(task: Task, trajectory: Trajectory) -> float | None:
 def puzzle_dataset(name: str, config: dict[str, Any]) -> Any:
     """A dataset of reasoning-gym: the same puzzles for the same config."""
     try:
+        import reasoning_gym  # noqa: F401  all of it: until then another thread sees few datasets
         from reasoning_gym.factory import DATASETS, create_dataset
     except ImportError:
         raise ConfigError("puzzles of reasoning-gym need: pip install 'aworld[gym]'") from None

@@ -66,6 +66,6 @@ class _Episodes:
             )
         player = Player(agent, environment, options=options, max_turns=self._max_turns)
         return [
-            Task({"seed": seed}, player, metadata={"environment": name})
+            Task({"seed": seed}, player, id=f"{name}-{seed}", metadata={"environment": name})
             for seed in range(self._seed, self._seed + self._size)
         ]

@@ -30,6 +30,7 @@ def _tasks(name: str, config: dict[str, Any], agent: Any) -> Iterator[Task]:
         yield Task(
             entry["question"],
             agent,
+            id=f"{name}-{config['seed']}-{index}",  # the same each time: runs can be compared
             ground_truth=entry["answer"],
             metadata={"dataset": name, "reasoning_gym": puzzle},
         )
