@@ -9,7 +9,7 @@ import psutil
 import pytest
 import workloads
 
-from aworld import Runners, Task
+from aworld import RunConfig, Runners, Task
 
 LATE = 1.0  # seconds after its deadline by which a task is stopped
 
@@ -131,3 +131,19 @@ def test_who_holds_the_process_is_found_without_waiting_for_more_deadlines(killa
     assert responses.pop("bad").status == "timeout"
     assert Counter(r.status for r in responses.values()) == {"success": 14}
     assert time.monotonic() - begin < 2 * 6 + 10  # halving on deadlines alone would take 30 s
+
+
+@pytest.mark.parametrize(("seconds", "warnings"), [(0.4, 0), (3.0, 1)])
+def test_who_blocks_its_neighbours_for_long_is_named_once(caplog, seconds, warnings):
+    def block(seconds):
+        async def agent(question):
+            time.sleep(seconds)
+
+        return agent
+
+    tasks = [Task(input="", agent=block(seconds), id="bad"), *neighbours(3)]
+    responses = Runners.sync_run_task(tasks, RunConfig(worker_num=1, tasks_per_worker=8))
+    assert Counter(r.status for r in responses.values()) == {"success": 4}
+    said = [line for line in caplog.messages if "blocks the event loop" in line]
+    assert len(said) == warnings
+    assert all("task bad blocks" in line for line in said)

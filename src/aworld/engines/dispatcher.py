@@ -47,7 +47,7 @@ class Entry:
     due: float = math.inf  # when its worker is killed if it still runs
     undelivered: int = 0  # how often its worker died before it could start it
     may_hog: bool = False  # it was there when a process was held by C code
-    warned: bool = False  # the user has been told that it blocks its neighbours
+    blocking: int = 0  # beats of its worker at which it blocked its neighbours
 
 
 @dataclass(slots=True, eq=False)

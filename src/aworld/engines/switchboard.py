@@ -31,6 +31,7 @@ from aworld.errors import ConfigError, EngineError
 MOST_SHARED = 64  # shared values that a worker keeps
 TICK_SECONDS = 0.1  # how often deadlines are looked at
 LOOK_SECONDS = 1.0  # for an answer of the loop, unless it is closed
+BEATS_TO_WARN = 4  # a first import may take shorter, and happens once
 LATE_SECONDS = 0.5  # a tick that comes so late means that this process was held up
 
 OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
@@ -345,8 +346,10 @@ class Switchboard:
         self.look_again()
 
     def _warn_of_blocking(self, entry: Entry | None) -> None:
-        if entry is not None and not entry.warned:
-            entry.warned = True
+        if entry is None:
+            return
+        entry.blocking += 1
+        if entry.blocking == BEATS_TO_WARN:
             log.warning(
                 "task %s blocks the event loop that it shares with other tasks: make its agent "
                 "a plain (sync) function, or await asyncio.to_thread(...) around what blocks",
