@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 CODE = {
-    page.name: "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    str(page.relative_to(ROOT)): "\n".join(BLOCK.findall(page.read_text()))
     for page in PAGES
     if "```python" in page.read_text()
 }
@@ -69,34 +70,39 @@ def test_every_heading_that_the_docs_link_to_exists():
             assert place in known, f"{page.name} links to {link}#{place}"
 
 
-def test_every_setting_is_in_the_readme_and_in_the_docstring():
+def test_every_setting_of_a_run_and_of_an_agent_is_in_the_docstring():
     from dataclasses import fields
 
-    from aworld import RunConfig
+    from aworld import AgentConfig, RunConfig
 
-    readme = (ROOT / "README.md").read_text()
-    for field in fields(RunConfig):
-        assert f"| `{field.name}` |" in readme
-        assert f"\n    {field.name} " in (RunConfig.__doc__ or "")
+    for kind in (RunConfig, AgentConfig):
+        for field in fields(kind):
+            assert f"\n    {field.name} " in (kind.__doc__ or ""), field.name
 
 
 TRAINING = (ROOT / "docs/training.md").read_text()
 
 
-def test_every_setting_of_training_is_on_its_page_with_its_default():
+def test_every_setting_is_on_the_page_of_settings_with_its_default():
     from dataclasses import MISSING, fields
 
+    from aworld import AgentConfig, RunConfig
     from aworld.train import TrainConfig, WarmUp
 
-    for kind in (TrainConfig, WarmUp):
-        table = TRAINING.split(f"| `{kind.__name__}` | default |")[1].split("\n\n")[0]
-        rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE))
+    page = (ROOT / "docs/settings.md").read_text()
+    names = {"RunConfig": RunConfig, "WarmUp": WarmUp}
+    for kind in (RunConfig, AgentConfig, TrainConfig, WarmUp):
+        table = page.split(f"| `{kind.__name__}` | default |")[1].split("\n\n")[0]
+        rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) ?\|", table, re.MULTILINE))
         assert rows.keys() == {field.name for field in fields(kind)}
         for field in fields(kind):
-            if field.default is not MISSING and field.name != "run_dir":
-                shown = rows[field.name].strip("`")
-                said = None if shown == "none" else eval(shown)
-                assert said == field.default, field.name
+            if kind is TrainConfig and field.name == "run_dir":
+                continue  # it must be given
+            default = field.default
+            if field.default_factory is not MISSING:
+                default = field.default_factory()
+            shown = rows[field.name].strip("`")
+            assert (None if shown == "none" else eval(shown, names)) == default, field.name
 
 
 def test_every_algorithm_and_what_it_can_be_told_is_on_the_page():
@@ -219,6 +225,8 @@ EXAMPLES = {
     "02_agent_with_tools.py": r"(1[6-9]|20) of 20 right",
     "03_parallel_search.py": r"by_title, by_words,",
     "04_any_framework.py": r"task19 .* success",
+    "06_evaluate.py": r"27 better, 0 worse, 13 the same: the second is better",
+    "07_reasoning_gym.py": r"with_tool │ 1\.000 .*\n.*difference",
     "05_train_on_cpu.py": r"[0-4]?\d% after imitation, (95|100)% after",
 }
 

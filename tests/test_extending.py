@@ -1,4 +1,4 @@
-"""The engine in docs/extending.md is a real one: it is found by name and passes the suite."""
+"""The engine in docs/extending/engine.md is real: it is found by name and passes the suite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture
 def package(tmp_path):
     """The page's engine in a package of its own, installed as its entry point says."""
-    page = (ROOT / "docs/extending.md").read_text()
+    page = (ROOT / "docs/extending/engine.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)\nconf = ", page, re.DOTALL)
     (entry_points,) = re.findall(r"```toml\n\[project.entry-points.(.*?)```", page, re.DOTALL)
     (tmp_path / "my_package").mkdir()

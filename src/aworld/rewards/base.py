@@ -31,6 +31,7 @@ class Scored:
 
 Value = float | Mapping[str, float | None] | Scored | None
 Reward = Callable[[Task, Trajectory], Value | Awaitable[Value]]
+"""A function of task and trajectory, sync or async: a number, named parts, a Scored, or None."""
 
 
 def has_answer(trajectory: Trajectory) -> bool:

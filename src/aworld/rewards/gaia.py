@@ -77,3 +77,4 @@ def _as_text(value: Any) -> str:
 
 
 gaia_match = GaiaMatch()
+"""What stands after the last 'FINAL ANSWER:' is the truth, whatever its form (`any_of`)."""

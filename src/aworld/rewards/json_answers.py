@@ -79,3 +79,4 @@ def _fits(value: Any, truth: Any, subset: bool) -> bool:
 
 
 json_match = JsonMatch()
+"""The answer is JSON that equals the ground truth (`path`, `subset`, `any_of`)."""

@@ -112,5 +112,10 @@ def _comparable(value: Any, ignore_case: bool) -> str:
 
 
 exact_match = ExactMatch()
+"""The answer is the ground truth, but for white space around it (`ignore_case`, `any_of`)."""
+
 contains = Contains()
+"""The ground truth occurs in the answer (`ignore_case`, `any_of`)."""
+
 numeric_match = NumericMatch()
+"""The answer's last number is that of the ground truth (`tolerance`, `relative`, `any_of`)."""

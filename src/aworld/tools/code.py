@@ -125,4 +125,7 @@ def _told(ended: Ended, limits: Limits) -> str:
 
 
 python = python_tool()
+"""Runs Python in a sandbox: what `python_tool()` gives without options."""
+
 bash = bash_tool()
+"""Runs bash in a sandbox: what `bash_tool()` gives without options."""

@@ -30,6 +30,7 @@ ALGORITHMS: dict[str, Recipe] = {
     "cispo": CISPO,
     "sft": SFT,
 }
+"""All that `algorithm=` knows by name."""
 
 __all__ = ["ALGORITHMS", "Algorithm", "Credit", "Loss", "Outputs", "Recipe", "open_algorithm"]
 
