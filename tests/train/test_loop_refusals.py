@@ -103,6 +103,7 @@ def test_a_recipe_of_ones_own_is_told_by_its_name(tmp_path):
             "two tasks have the id 'x', at 0 and 1",
         ),
         ({"reward": None}, "needs a reward"),
+        ({"reward": "exact_match", "tasks": [Task("a")]}, "no task has one: set Task.ground_truth"),
         ({"agent": 3}, "agent must be an Agent"),
         ({"agent": lambda model: None}, "gave what is no agent"),
         ({"policy": object()}, "policy must be a Policy"),

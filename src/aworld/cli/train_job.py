@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,6 +59,7 @@ def check_installed() -> None:
 
 
 def prepared(file: TrainFile, *, resume: bool) -> TrainJob:
+    from aworld.rewards.truth import check_truth
     from aworld.train.warming import Lessons
 
     before = steps_before(file, resume=resume)
@@ -75,7 +76,7 @@ def prepared(file: TrainFile, *, resume: bool) -> TrainJob:
         before=before,
     )
     Lessons(job.demonstrations, job.worked_examples).check(file.config)
-    _check_truth(job.reward, [*job.tasks, *(job.held_out or ())])
+    check_truth(job.reward, job.tasks)
     if file.get("agent") is None:
         job.remarks.append("no agent was named: the ready one is trained")
     if resume and not before:
@@ -152,18 +153,6 @@ def _tasks(file: TrainFile, source: str) -> list[Task]:
                 f"{place}: task {task.id!r:.80} has an agent of its own: leave it out"
             )
     return found
-
-
-def _check_truth(reward: Any, tasks: Sequence[Task]) -> None:
-    from aworld.rewards.base import Match
-    from aworld.rewards.catalog import name_of, named
-
-    found = named(reward) if isinstance(reward, str) else reward
-    if isinstance(found, Match) and all(task.ground_truth is None for task in tasks):
-        raise ConfigError(
-            f"the reward {name_of(found)!r} compares answers with the ground truth, and no task "
-            "has one: say which column it is, [fields] ground_truth = 'column'"
-        )
 
 
 def _rows(file: TrainFile, key: str) -> list[Any]:

@@ -13,9 +13,8 @@ from aworld.core.task import Task
 from aworld.errors import ConfigError
 from aworld.evaluation.figures import Evaluation, assess, checked_options
 from aworld.evaluation.judging import judged_of
-from aworld.rewards.base import Match, Reward
-from aworld.rewards.catalog import name_of, named
-from aworld.rewards.combined import FailuresAs, Weighted
+from aworld.rewards.base import Reward
+from aworld.rewards.truth import check_truth
 from aworld.runner import Runners
 
 
@@ -54,7 +53,7 @@ def evaluate(
                 f"set samples={k}, or leave it out of ks"
             )
     listed = _listed(tasks, agent)
-    _check_truth(conf.reward, listed)
+    check_truth(conf.reward, listed)
     responses = Runners.sync_run_task(listed, conf)
     options: dict[str, Any] = {"ks": wanted, "confidence": confidence, "seed": seed}
     evaluation = assess(judged_of(responses, listed), passes_at=passes_at, **options)
@@ -99,23 +98,3 @@ def _asked(task: Any, agent: Any) -> Any:
         task = copy.copy(task)
         task.agent = agent
     return task
-
-
-def _check_truth(given: Any, tasks: list[Task]) -> None:
-    reward = named(given) if isinstance(given, str) else given
-    known = (task for task in tasks if isinstance(task, Task) and task.ground_truth is not None)
-    if _needs_truth(reward) and next(known, None) is None:
-        raise ConfigError(
-            f"the reward {name_of(reward)!r} compares answers with the ground truth, and no task "
-            "has one: set Task.ground_truth, or choose a reward that needs none"
-        )
-
-
-def _needs_truth(reward: Any) -> bool:
-    """Whether it is None for every task without ground truth, as far as can be told."""
-    if isinstance(reward, FailuresAs):
-        return _needs_truth(reward.reward)
-    if isinstance(reward, Weighted):
-        needs = [_needs_truth(part) for _, part in reward.parts.values()]
-        return all(needs) if reward.on_missing == "skip" else any(needs)
-    return isinstance(reward, Match)

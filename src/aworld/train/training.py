@@ -13,6 +13,7 @@ from aworld.core.task import Task
 from aworld.errors import ConfigError
 from aworld.policies.base import Message, Policy
 from aworld.rewards.base import Reward
+from aworld.rewards.truth import check_truth
 from aworld.serve.weight_sync import WeightSync
 from aworld.train.beginnings import check_changes, facts_of
 from aworld.train.binding import with_model
@@ -103,6 +104,7 @@ def train(
     lessons = Lessons(demonstrations, worked_examples)
     lessons.check(config)
     learned, examined = listed_tasks(tasks), None if held_out is None else listed_tasks(held_out)
+    check_truth(reward, learned)
     folder = Path(config.run_dir)
     with open_team(policy) as team:
         if not team.leads:
