@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +21,22 @@ COLOURS = {
     "crashed": "#9d3560",
 }
 GREY, INK, LINE, BLUE = "#98a2b3", "#646f7f", "#9aa4b244", "#2f6fd0"
-MEETING_SECONDS = 0.002  # clocks are not exact: one has ended when the next begins
-FONT = "font-family='system-ui,sans-serif' font-size='11'"
+MEETING_SECONDS = 0.0002  # clocks are not exact: one has ended when the next begins
+MEETING_SHARE = 0.1  # of a short one that it may seem to overlap another by
+CLOCK_SECONDS = 0.05  # that two clocks can differ by
+BREAK_SECONDS = 5.0  # without anything that runs: nobody ran the run
+MOST_BREAKS = 20  # where there are more, that is how its tasks come
+MOST_TICKS = 5
+STEPS = (
+    *(digit * 10.0**power for power in range(-6, 0) for digit in (1, 2, 5)),
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400),
+)
+UNITS = ((1, 0.001, "ms"), (180, 1, "s"), (10_800, 60, "min"))  # up to how many seconds
+FONT_SIZE = 11
+FONT = f"font-family='system-ui,sans-serif' font-size='{FONT_SIZE}'"
+
+
+Span = tuple[float, float]  # beginning and end
 
 
 class Bar(NamedTuple):
@@ -47,45 +62,84 @@ class Picture:
             raise ConfigError(f"a picture is saved as .svg or .html, not as {file.name!r}")
         is_page = file.suffix.lower() == ".html"
         start = "<!doctype html>\n<meta charset='utf-8'>\n" if is_page else ""
-        file.write_text(start + self.svg, "utf-8")
+        if not file.parent.is_dir():
+            raise ConfigError(
+                f"there is no folder {str(file.parent)!r}: make it first, or save {file.name!r} "
+                "elsewhere"
+            )
+        try:
+            file.write_text(start + self.svg, "utf-8")
+        except OSError as error:
+            raise ConfigError(f"{file} cannot be written: {error.strerror}") from None
 
 
-def at_once(spans: Sequence[tuple[float, float]]) -> tuple[int, float]:
-    """How many there were at the same time: the most, and on average."""
+def breaks_in(spans: Sequence[Span]) -> list[Span]:
+    """When nothing ran for long: between its end and the moment in which the run was resumed."""
+    starts, ends = sorted(began for began, _ in spans), sorted(ended for _, ended in spans)
+    # as many have ended as had begun: nothing runs until the next begins
+    pairs = zip(ends, starts[1:], strict=False)
+    found = [(ended, began) for ended, began in pairs if began - ended > BREAK_SECONDS]
+    return found if len(found) <= MOST_BREAKS else []
+
+
+def without(breaks: Sequence[Span], moment: float) -> float:
+    """The same moment, as if there had been no breaks before it."""
+    return moment - sum(min(end, moment) - start for start, end in breaks if start < moment)
+
+
+def at_once(spans: Sequence[Span], breaks: Sequence[Span] = ()) -> tuple[int, float]:
+    """How many there were at the same time: the most, and on average, breaks left out."""
     if not spans:
         return 0, 0.0
-    starts = sorted(began for began, _ in spans)
-    ends = sorted(ended for _, ended in spans)
+    starts = sorted(began + _slack(began, ended) for began, ended in spans)
+    ends = sorted(ended - _slack(began, ended) for began, ended in spans)
     most, over = 0, 0
     for begun, start in enumerate(starts, 1):
-        while over < begun - 1 and ends[over] <= start + MEETING_SECONDS:
+        while over < begun - 1 and ends[over] <= start:
             over += 1
         most = max(most, begun - over)
-    lasted = ends[-1] - starts[0]
-    return most, (sum(ends) - sum(starts)) / lasted if lasted > 0 else float(most)
+    first, last = min(began for began, _ in spans), max(ended for _, ended in spans)
+    lasted = without(breaks, last) - first
+    busy = sum(ended - began for began, ended in spans)
+    return most, min(busy / lasted, most) if lasted > 0 else float(most)
 
 
-def lanes_of(spans: Sequence[tuple[float, float]], most: int | None = None) -> list[int]:
-    """Which lane each is in, so that none has two at once: as few lanes as there can be. Clocks are
-    not exact: there are never more than `most`, even where two seem to meet."""
-    lanes: list[float] = []  # when the last of each ends
-    found = [0] * len(spans)
-    for place in sorted(range(len(spans)), key=lambda place: spans[place][1]):
-        began, ended = spans[place]
-        free = [lane for lane, end in enumerate(lanes) if end <= began + MEETING_SECONDS]
-        if not free and len(lanes) == most:
-            free = [min(range(len(lanes)), key=lambda lane: lanes[lane])]
-        elif not free:
-            free = [len(lanes)]
-            lanes.append(0.0)
-        lane = max(free, key=lambda lane: lanes[lane])
-        lanes[lane] = ended
-        found[place] = lane
+def lanes_of(spans: Sequence[Span], most: int | None = None) -> list[tuple[int, float, float]]:
+    """Lane, beginning and end of each as it is drawn. No lane has two at once, and there are as few
+    as can be: where two only seem to meet, the later begins when the earlier ends. `most` is how
+    many there can be but for clocks that differ."""
+    lanes: list[tuple[float, float]] = []  # of the last in each: when it ends, and all but ends
+    found = [(0, 0.0, 0.0)] * len(spans)
+    slacks = [_slack(began, ended) for began, ended in spans]
+    for place in sorted(range(len(spans)), key=lambda place: spans[place][1] - slacks[place]):
+        (began, ended), slack = spans[place], slacks[place]
+        free = [lane for lane, (_, over) in enumerate(lanes) if over <= began + slack]
+        if free:
+            lane = max(free, key=lambda lane: lanes[lane])
+        elif most is None or len(lanes) < most or not _may_be_clocks(lanes, began, ended):
+            lane = len(lanes)
+            lanes.append((began, began))
+        else:
+            lane = min(range(len(lanes)), key=lambda lane: lanes[lane])
+        began = max(began, lanes[lane][0])
+        ended = max(began, ended)
+        lanes[lane] = (ended, ended - slack)
+        found[place] = (lane, began, ended)
     return found
 
 
-def bars(title: str, found: Sequence[Bar]) -> Picture:
-    """Bars that lie in the same pixel are drawn once."""
+def _slack(began: float, ended: float) -> float:
+    """By how much a beginning or an end may be wrong."""
+    return min(MEETING_SECONDS, MEETING_SHARE * (ended - began)) / 2
+
+
+def _may_be_clocks(lanes: Sequence[tuple[float, float]], began: float, ended: float) -> bool:
+    return min(lanes)[0] - began <= min(CLOCK_SECONDS, (ended - began) / 2)
+
+
+def bars(title: str, found: Sequence[Bar], names: Sequence[tuple[int, str]] = ()) -> Picture:
+    """Bars that lie in the same pixel are drawn once, failures last. `names` stand beside the lanes
+    that they begin at."""
     lanes = max((bar.lane for bar in found), default=0) + 1
     size = max(2.0, min(14.0, 300 / lanes))
     height = TOP + BOTTOM + lanes * size
@@ -93,7 +147,14 @@ def bars(title: str, found: Sequence[Bar]) -> Picture:
     last = max((bar.ended for bar in found), default=1.0)
     scale = (WIDTH - LEFT - RIGHT) / max(last - first, 1e-6)
     parts, taken = _frame(title, height, last - first), set[tuple[int, int, str]]()
-    for bar in found:
+    free = 0.0
+    for lane, name in names:
+        y = TOP + lane * size + min(size, FONT_SIZE)
+        if y >= free:
+            words = f"text-anchor='end' fill='{INK}' {FONT}"
+            parts.append(f"<text x='{LEFT - 6}' y='{y - 1:.0f}' {words}>{escape(name)}</text>")
+            free = y + FONT_SIZE
+    for bar in sorted(found, key=lambda bar: bar.status != "success"):
         x, width = LEFT + (bar.began - first) * scale, (bar.ended - bar.began) * scale
         pixel = (bar.lane, int(x), bar.status)
         if width < 1 and pixel in taken:
@@ -113,12 +174,11 @@ def curve(title: str, points: Sequence[tuple[float, float]], *, height: float = 
     if points:
         low, high = min(y for _, y in points), max(y for _, y in points)
         if low == high:
-            low, high = low - 0.5, high + 0.5
-        first, last = points[0][0], points[-1][0]
+            low, high = (0.0, 1.0) if 0 <= low <= 1 else (low - 0.5, high + 0.5)
+        last = points[-1][0] or 1  # the axis begins at 0
         wide, tall = WIDTH - LEFT - RIGHT, height - TOP - BOTTOM
         line = " ".join(
-            f"{LEFT + wide * (x - first) / ((last - first) or 1):.1f},"
-            f"{TOP + tall * (1 - (y - low) / ((high - low) or 1)):.1f}"
+            f"{LEFT + wide * x / last:.1f},{TOP + tall * (1 - (y - low) / ((high - low) or 1)):.1f}"
             for x, y in points
         )
         parts.append(f"<polyline points='{line}' fill='none' stroke='{BLUE}' stroke-width='1.6'/>")
@@ -134,12 +194,23 @@ def _frame(title: str, height: float, seconds: float) -> list[str]:
         f"viewBox='0 0 {WIDTH} {height:.0f}' role='img'><title>{escape(title)}</title>"
         f"<text x='0' y='14' fill='{INK}' {FONT}>{escape(title)}</text>"
     ]
-    for part in range(5):
-        x = LEFT + (WIDTH - LEFT - RIGHT) * part / 4
-        anchor = "end" if part == 4 else "middle"
+    for moment, words in _ticks(seconds):
+        x = LEFT + (WIDTH - LEFT - RIGHT) * (moment / seconds if seconds > 0 else 0)
+        anchor = "end" if x > WIDTH - RIGHT - 2 * FONT_SIZE else "middle"
         parts.append(
             f"<line x1='{x:.0f}' x2='{x:.0f}' y1='{TOP - 4}' y2='{height - BOTTOM:.0f}' "
             f"stroke='{LINE}'/><text x='{x:.0f}' y='{height - 6:.0f}' text-anchor='{anchor}' "
-            f"fill='{INK}' {FONT}>{seconds * part / 4:.3g} s</text>"
+            f"fill='{INK}' {FONT}>{words}</text>"
         )
     return parts
+
+
+def _ticks(seconds: float) -> list[tuple[float, str]]:
+    """Moments that are easy to read, from 0 on."""
+    least = seconds / MOST_TICKS
+    step = next((step for step in STEPS if step >= least * (1 - 1e-9)), None)
+    step = step or math.ceil(least / STEPS[-1]) * STEPS[-1]
+    found = ((size, name) for most, size, name in UNITS if seconds < most)
+    unit, name = next(found, (3600, "h"))
+    moments = [step * place for place in range(int(seconds / step + 1e-6) + 1)]
+    return [(moment, f"{round(moment / unit, 6):g} {name}") for moment in moments]

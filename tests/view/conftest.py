@@ -8,9 +8,11 @@ import httpx
 import pytest
 import scenes
 import talks
+from going import Going, until
 from playwright.sync_api import sync_playwright
 from watching import Watched
 
+from aworld.store.live import read_live
 from aworld.view.server import ViewServer
 
 KEY = "a-key-for-the-tests-1234"
@@ -101,3 +103,18 @@ def look(chromium):
         watched.close()
     for watched in opened:
         assert watched.problems == [], watched.problems
+
+
+@pytest.fixture
+def going(tmp_path):
+    started = []
+
+    def start(count, **options):
+        run = Going(tmp_path, count, **options)
+        started.append(run)
+        until(lambda: run.process.poll() is not None or read_live(run.run))
+        return run
+
+    yield start
+    for run in started:
+        run.end()

@@ -57,6 +57,27 @@ def many_tasks(folder: Path, count: int, *, seed: int = 1) -> Path:
     return folder
 
 
+def at_times(
+    folder: Path, times: list[tuple[int, float, float, str]], *, slots: int = 2, total: int = 0
+) -> Path:
+    """A run of tasks that ran then and there: worker, beginning, seconds and status of each."""
+    config = {"run": {"engine_name": "local", "worker_num": 1, "tasks_per_worker": slots}}
+    writer = RunWriter.create(folder, {"samples": 1, "reward": "exact_match"}, config)
+    agent, finished = writer.agent_number("solver", "", "synthetic"), []
+    start = time.time() - 3_600
+    for position, (worker, began, seconds, status) in enumerate(times):
+        writer.note_task(position, Task(str(position), id=f"q{position}"), agent)
+        response = TaskResponse(f"q{position}", "1", status, time_cost=seconds, worker=worker)
+        response.began = start + began
+        response.reward = 1.0 if status == "success" else None
+        finished.append(Finished(position, response))
+    writer.record(finished)
+    _with_real_times(writer, finished)
+    writer.set_meta(total=total or len(times), created=start)
+    writer.close()
+    return folder
+
+
 def _answered(position: int, luck: random.Random, seconds: float) -> TaskResponse:
     right = luck.random() < 0.6 + 0.3 * min(position / 20_000, 1.0)
     status: Any = luck.choices(("success", "failed", "timeout", "truncated"), (94, 3, 2, 1))[0]
@@ -85,6 +106,28 @@ def _with_real_times(writer: RunWriter, finished: list[Finished]) -> None:
     run.execute("begin")
     run.executemany("update results set ended = ?, crc = ? where slot = ?", changed)
     run.execute("commit")
+
+
+def functions(folder: Path, ids: list[str], *, status: Any = "success") -> None:
+    """A run of an agent without a model, five at a time, from the shell."""
+    config = {"run": {"worker_num": 1, "tasks_per_worker": 5}, "command": {"tasks": "t.jsonl"}}
+    writer = RunWriter.create(folder, {"samples": 1, "reward": "exact_match"}, config)
+    agent, finished, start = writer.agent_number("double", "", "function"), [], time.time() - 60
+    for position, name in enumerate(ids):
+        writer.note_task(position, Task(str(position), id=name, ground_truth=2), agent)
+        response = TaskResponse(name, "2", status, time_cost=1.0, worker=0)
+        response.began = start + 1.1 * (position // 5)
+        step = {"step": 0, "agent": "double", "action": "2", "reward": None}
+        if status != "success":
+            response.answer = None
+            response.error = ErrorInfo("ValueError", "no number", TRACEBACK)
+            step = {"step": 0, "agent": "double", "error": "ValueError: no number"}
+        response.reward = 1.0 if status == "success" else 0.0
+        response.trajectory = Trajectory(name, "double", [step])
+        finished.append(Finished(position, response))
+    writer.record(finished)
+    writer.set_meta(total=len(finished))
+    writer.close()
 
 
 def odd_texts(folder: Path, texts: list[str]) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,13 +12,16 @@ from pathlib import Path
 
 import pytest
 import scenes
+from playwright.sync_api import expect
 
 from aworld import open_run
+from aworld.core.task import TaskResponse
 from aworld.errors import StoreError
 from aworld.store import schema
 from aworld.store.live import write_live
 from aworld.store.lock import RunLock
 from aworld.store.overview import runs_in
+from aworld.store.writer import Finished, RunWriter
 
 
 @pytest.fixture
@@ -87,17 +91,40 @@ def test_a_closed_folder_keeps_nobody_from_the_other_runs(tmp_path):
     assert "open " in done.stdout
 
 
-def test_the_reward_is_the_mean_of_what_was_scored(client, tmp_path):
+def test_the_reward_is_that_of_the_command_line_everywhere(client, serve, look, tmp_path):
     scenes.many_tasks(tmp_path / "run", 400)
+    listed = subprocess.run(
+        [sys.executable, "-m", "aworld", "ls", ".", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+    )
+    (line,) = json.loads(listed.stdout)["runs"]
     with open_run(tmp_path / "run") as run:
-        rewards = [row.reward for row in run.results() if row.reward is not None]
-    assert len(rewards) < 400
-    found = client(tmp_path).get("/api/run?run=run").json()
-    assert found["scored"] == len(rewards)
-    assert found["reward"] == pytest.approx(sum(rewards) / len(rewards))
+        rewards = [row.reward for row in run.results()]
+        summary = run._repr_html_()
+    assert None in rewards
+    mean = sum(reward or 0.0 for reward in rewards) / 400
+    assert line["reward"] == pytest.approx(mean)
+    assert f"{mean:.3f} (exact_match)" in summary
+    known = client(tmp_path)
+    (listed,) = known.get("/api/runs").json()["runs"]
+    found = known.get("/api/run?run=run").json()
+    assert listed["reward"] == found["reward"] == line["reward"]
     points = found["series"]["points"]
-    drawn = sum(point[5] or 0 for point in points) / sum(point[4] for point in points)
-    assert found["reward"] == pytest.approx(drawn)
+    assert sum(point[5] for point in points) / sum(point[4] for point in points) == pytest.approx(
+        mean
+    )
+    words = f"{mean:.3f}".rstrip("0")
+    watched = look(serve(tmp_path))
+    page = watched.page
+    expect(page.locator(".c-reward .reward")).to_have_text(words)
+    watched.go("/run?run=run")
+    expect(page.locator(".fact", has_text="Reward").locator(".reward")).to_have_text(words)
+    expect(page.locator("figure", has_text="Reward").locator(".values")).to_have_text(words)
+    watched.go("/compare?first=run&second=run")
+    expect(page.get_by_label("the first run")).to_contain_text(f"run ({words})")
+    expect(page.locator(".fact", has_text="Mean reward")).to_contain_text(words)
 
 
 def test_a_finished_run_has_its_overall_pace_and_what_ran_at_once(client, tmp_path):
@@ -111,6 +138,66 @@ def test_a_finished_run_has_its_overall_pace_and_what_ran_at_once(client, tmp_pa
         assert f"up to 32 at once, {mean:.1f} on average" in opened.timeline().svg
     now = known.get("/api/now?run=run").json()
     assert (now["rate"], now["left"], now["cancelling"]) == (None, None, False)
+
+
+TWO_SPANS = [  # ten seconds with two at once, an hour of nothing, ten seconds more
+    (0, at + 5.0 * n, 5.0, "failed" if at and n else "success")
+    for at in (0.0, 3_010.0)
+    for n in (0, 1)
+    for _ in range(2)
+]
+
+
+def test_time_in_which_nobody_ran_the_run_does_not_count(client, serve, look, tmp_path):
+    scenes.at_times(tmp_path / "run", TWO_SPANS)
+    known = client(tmp_path)
+    run = known.get("/api/run?run=run").json()
+    assert run["idle"] == pytest.approx(3_000)
+    assert run["rate"] == pytest.approx(8 / 20)
+    assert run["at_once"] == {"most": 2, "mean": pytest.approx(2)}
+    series = run["series"]
+    assert series["step"] * series["count"] == pytest.approx(20)
+    assert [point[1] for point in series["points"]] == [2, 2, 2, 2]
+    with open_run(tmp_path / "run") as opened:
+        drawn = opened.timeline().svg
+    assert "up to 2 at once, 2.0 on average; 3,000 s in which nothing ran are left out" in drawn
+    assert ">20 s</text>" in drawn
+    page = look(serve(tmp_path), "/run?run=run").page
+    expect(page.locator(".fact", has_text="Time").locator(".value")).to_have_text("20 s")
+    timeline = page.get_by_label("Timeline", exact=True)
+    expect(timeline).to_contain_text("2 on average; 50m 00s in which nothing ran left out")
+    label = page.locator("canvas[role=img]").first.get_attribute("aria-label")
+    assert label.startswith("Timeline of 8 tasks over 20 s")
+    page.goto(page.url.partition("/run")[0])
+    expect(page.locator(".c-seconds").last).to_have_text("20 s")
+
+
+def test_while_a_run_is_gone_on_with_the_break_before_does_not_count(client, tmp_path):
+    folder = scenes.at_times(tmp_path / "run", TWO_SPANS[:4], total=8)
+    lock = RunLock(folder)
+    try:
+        run = client(tmp_path).get("/api/run?run=run").json()
+        assert run["idle"] == pytest.approx(time.time() - run["ended"], abs=20)
+        assert run["rate"] == pytest.approx(4 / 10)
+    finally:
+        lock.release()
+
+
+def test_where_the_tasks_come_one_by_one_no_time_is_left_out(client, tmp_path):
+    scenes.at_times(tmp_path / "run", [(0, 60.0 * n, 1.0, "success") for n in range(30)])
+    run = client(tmp_path).get("/api/run?run=run").json()
+    assert (run["idle"], run["rate"]) == (0, pytest.approx(30 / 1_741))
+
+
+def test_results_that_were_given_up_had_run(client, tmp_path):
+    times = [(0, 0.0, 1.0, "success"), (0, 1.0, 20.0, "failed")]
+    folder = scenes.at_times(tmp_path / "run", times)
+    writer = RunWriter.open(folder)
+    again = TaskResponse("q1", "1", "success", time_cost=1.0, worker=0, began=time.time() - 1)
+    writer.record([Finished(1, again, 1)])
+    writer.close()
+    run = client(tmp_path).get("/api/run?run=run").json()
+    assert run["ended"] - run["began"] - run["idle"] == pytest.approx(22, abs=0.1)
 
 
 def test_a_live_run_has_the_pace_of_the_last_seconds_and_none_when_it_is_paused(client, tmp_path):

@@ -12,14 +12,10 @@ import time
 import pytest
 import scenes
 import talks
+from going import Going, until
 from playwright.sync_api import expect
-from test_live_view import Going, until
 
-from aworld.core.failure import ErrorInfo
-from aworld.core.task import Task, TaskResponse
-from aworld.core.trajectory import Trajectory
 from aworld.store.live import read_live
-from aworld.store.writer import Finished, RunWriter
 from aworld.view.exporting import export_view
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -191,33 +187,12 @@ def test_light_and_dark_can_be_chosen_and_stay(words):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark != light
 
 
-def functions(folder, ids, *, status="success"):
-    """A run of an agent without a model, five at a time, from the shell."""
-    config = {"run": {"worker_num": 1, "tasks_per_worker": 5}, "command": {"tasks": "t.jsonl"}}
-    writer = RunWriter.create(folder, {"samples": 1, "reward": "exact_match"}, config)
-    agent, finished, start = writer.agent_number("double", "", "function"), [], time.time() - 60
-    for position, name in enumerate(ids):
-        writer.note_task(position, Task(str(position), id=name, ground_truth=2), agent)
-        response = TaskResponse(name, "2", status, time_cost=1.0, worker=0)
-        response.began = start + 1.1 * (position // 5)
-        step = {"step": 0, "agent": "double", "action": "2", "reward": None}
-        if status != "success":
-            response.answer = None
-            response.error = ErrorInfo("ValueError", "no number", scenes.TRACEBACK)
-            step = {"step": 0, "agent": "double", "error": "ValueError: no number"}
-        response.reward = 1.0 if status == "success" else 0.0
-        response.trajectory = Trajectory(name, "double", [step])
-        finished.append(Finished(position, response))
-    writer.record(finished)
-    writer.set_meta(total=len(finished))
-    writer.close()
-
-
 def test_after_cancel_the_page_says_so_and_offers_to_stop_now(serve, look, tmp_path):
     (tmp_path / "slow").touch()
     run = Going(tmp_path, 40)
     try:
-        watched = look(serve(tmp_path / "runs"), "/run?run=live")
+        until(lambda: run.run.exists())
+        watched = look(serve(tmp_path / "runs"), "/run?run=live", expected="404")
         page = watched.page
         until(lambda: (live := read_live(run.run)) and live.count == 4)
         expect(page.get_by_label("Timeline", exact=True)).to_contain_text("4 running")
@@ -272,7 +247,7 @@ def test_a_page_gone_to_while_the_server_was_away_comes_by_itself(serve, look, t
 
 def test_a_command_for_the_clipboard_steers_no_terminal(serve, look, tmp_path):
     name = "it's\n\x1b[31mred\u202e\\"
-    functions(tmp_path / "first", [name])
+    scenes.functions(tmp_path / "first", [name])
     page = look(serve(tmp_path), "/task?run=first&slot=0").page
     page.get_by_role("button", name="Command").click()
     expect(page.locator("#toast")).to_contain_text("copied")
@@ -285,9 +260,9 @@ def test_a_command_for_the_clipboard_steers_no_terminal(serve, look, tmp_path):
 
 
 def test_what_a_function_answers_or_raises_is_shown_once(serve, look, tmp_path):
-    functions(tmp_path / "good", ["a"])
-    functions(tmp_path / "bad", ["a"], status="failed")
-    functions(tmp_path / "cut", ["a"], status="truncated")
+    scenes.functions(tmp_path / "good", ["a"])
+    scenes.functions(tmp_path / "bad", ["a"], status="failed")
+    scenes.functions(tmp_path / "cut", ["a"], status="truncated")
     watched = look(serve(tmp_path), "/task?run=good&slot=0")
     who = watched.page.locator(".who")
     expect(who).to_have_text(["Input", "Answer"])
@@ -300,8 +275,8 @@ def test_what_a_function_answers_or_raises_is_shown_once(serve, look, tmp_path):
 
 
 def test_long_names_take_one_line_and_the_timeline_counts_as_its_axis_does(serve, look, tmp_path):
-    functions(tmp_path / ("name-" * 30), ["id-" * 80 + str(n) for n in range(12)])
-    functions(tmp_path / "20261115-203015-tasks", ["a"], status="failed")
+    scenes.functions(tmp_path / ("name-" * 30), ["id-" * 80 + str(n) for n in range(12)])
+    scenes.functions(tmp_path / "20261115-203015-tasks", ["a"], status="failed")
     page = look(serve(tmp_path)).page
     heights = page.locator("a.name").evaluate_all("all => all.map(one => one.offsetHeight)")
     assert len(set(heights)) == 1
@@ -313,18 +288,6 @@ def test_long_names_take_one_line_and_the_timeline_counts_as_its_axis_does(serve
     expect(links).to_have_count(12)
     assert max(links.evaluate_all("all => all.map(one => one.offsetHeight)")) < 30
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_the_ticks_of_an_axis_never_look_the_same(words):
-    page = words().page
-    ticks = page.evaluate(
-        """async () => {
-        const { ticks, levels } = await import("/static/format.js");
-        return [ticks([0.05, 0.1, 0.15, 0.2]), ticks([60, 62.5, 65]), ticks([3600, 5400, 7200]),
-            levels([0, 0.25, 0.5, 0.75, 1]), levels([100, 100.5, 101])]; }"""
-    )
-    assert all(len(set(row)) == len(row) for row in ticks), ticks
-    assert ticks[3] == ["0", "0.25", "0.5", "0.75", "1"]
 
 
 PAGES = {  # what is there last

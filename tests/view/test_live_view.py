@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import httpx
 import pytest
 import scenes
+from going import until
 from playwright.sync_api import expect
 
 from aworld import open_run
@@ -20,63 +19,6 @@ from aworld.errors import ConfigError
 from aworld.store.live import read_live
 from aworld.view import open_view
 from aworld.view.server import ViewServer
-
-AGENT = """
-import asyncio
-from pathlib import Path
-
-async def slow(question):
-    await asyncio.sleep(20 if Path("slow").exists() else 0.25)
-    if "7" in question and not Path("mended").exists():
-        raise ValueError("no sevens")
-    return question
-"""
-
-
-class Going:
-    """A real run, started from the shell."""
-
-    def __init__(self, folder: Path, count: int, *, workers: int = 2, per_worker: int = 2):
-        (folder / "agents.py").write_text(AGENT)
-        rows = [{"id": f"t{n}", "question": f"q{n}", "answer": f"q{n}"} for n in range(count)]
-        (folder / "tasks.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        words = ["run", "tasks.jsonl", "--agent", "agents.py:slow", "--reward", "exact_match"]
-        words += ["--workers", str(workers), "--per-worker", str(per_worker), "-q"]
-        self.run = folder / "runs" / "live"
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "aworld", *words, "--out", "runs/live"],
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def end(self) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-
-@pytest.fixture
-def going(tmp_path):
-    started = []
-
-    def start(count, **options):
-        run = Going(tmp_path, count, **options)
-        started.append(run)
-        until(lambda: run.process.poll() is not None or read_live(run.run))
-        return run
-
-    yield start
-    for run in started:
-        run.end()
-
-
-def until(condition, seconds=30.0):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.05)
-    return found
 
 
 def done(run):

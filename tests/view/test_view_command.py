@@ -13,6 +13,8 @@ import httpx
 import pytest
 import scenes
 
+from aworld.view.server import ViewServer
+
 AGENT = "async def echo(question):\n    return question\n"
 
 
@@ -53,6 +55,25 @@ def test_the_command_prints_a_link_with_the_key_and_ends_with_ctrl_c(tmp_path):
     said = view.communicate(timeout=20)[1]
     assert view.returncode == 0
     assert "Ctrl-C" in said
+
+
+def test_a_port_that_is_taken_is_said_with_what_to_do(tmp_path):
+    scenes.many_tasks(tmp_path / "runs" / "first", 5)
+    with ViewServer(tmp_path / "runs") as first:  # on the usual port, or that is taken already
+        said = aworld(tmp_path, "view", "runs", "--port", str(first.port), code=2).stderr
+        assert "choose another port, or none: then one is found that is free" in said
+        view = subprocess.Popen(
+            [sys.executable, "-m", "aworld", "view", "runs"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        port = httpx.URL(view.stdout.readline().strip()).port
+        told = view.stderr.readline().strip()
+        view.send_signal(signal.SIGINT)
+        view.communicate(timeout=20)
+    assert told == f"port 8717 is taken, by another view perhaps: this one has {port}"
 
 
 def test_a_run_with_a_view_says_where_and_ends_when_it_is_over(here):
@@ -110,6 +131,37 @@ def test_a_run_is_exported_as_one_file(here):
     assert "<title>r · aworld</title>" in (here / "report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("tasks.jsonl", "does not end in .html: name the file to write, as in --export"),
+        ("r/run.db", "does not end in .html"),
+        ("r/blobs/report.html", "lies inside the run"),
+        ("mine.html", "no export of ours: remove it, or choose another name"),
+        ("folder.html", "no export of ours"),
+        ("nowhere/report.html", "there is no folder 'nowhere': make it first"),
+    ],
+)
+def test_an_export_writes_over_nothing_but_an_export(here, name, said):
+    scenes.many_tasks(here / "r", 3)
+    (here / "r" / "blobs").mkdir(exist_ok=True)
+    (here / "folder.html").mkdir()
+    (here / "mine.html").write_text("<!doctype html>\n<html>my own page</html>\n")
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    told = aworld(here, "view", "r", "--export", name, code=2).stderr
+    assert said in told
+    assert len(told.splitlines()) == 1
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+def test_an_export_takes_the_place_of_an_earlier_one(here):
+    for name, count in (("r", 3), ("s", 4)):
+        scenes.many_tasks(here / name, count)
+        done = aworld(here, "view", name, "--export", "report.html")
+        assert f"{count} tasks: report.html" in done.stdout
+    assert "<title>s · aworld</title>" in (here / "report.html").read_text()
+
+
 def test_of_a_folder_with_runs_one_is_to_be_named(tmp_path):
     for name in ("first", "second"):
         scenes.many_tasks(tmp_path / "runs" / name, 1)
@@ -132,6 +184,7 @@ def test_a_single_task_is_run_again_by_the_command_of_its_page(here):
     [
         (["view"], "there is no folder 'runs'; `aworld run` makes one"),
         (["view", "nowhere"], "there is no folder 'nowhere'"),
+        (["view", "tasks.jsonl"], "'tasks.jsonl' is a file: name a run, or a folder with runs"),
         (["view", ".", "--export", "report.html"], "holds no run"),
         (["view", ".", "--port", "99999"], "port"),
         (["view", ".", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),

@@ -43,7 +43,7 @@ def test_runs_are_listed_with_their_figures(client, talked):
     with open_run(talked / "words") as opened:
         expected = overview(opened)
     assert (run["done"], run["total"], run["counts"]) == (24, 24, expected.counts)
-    assert (run["reward"], run["tokens"]) == (expected.mean_of_scored, expected.tokens)
+    assert (run["reward"], run["tokens"]) == (expected.reward, expected.tokens)
     assert (run["engine"], run["status"], run["training"]) == ("local", "complete", True)
     assert len(run["spark"]) == 24
     assert found["root"] == str(talked)
@@ -148,12 +148,12 @@ def test_what_cannot_be_asked_is_said_in_words(known, asked):
 def test_bars_say_where_and_when_each_result_was_made(known, some):
     body = known.get("/api/bars", params={"run": "some"}).content
     base, until, count, samples = struct.unpack_from("<ddII", body)
-    assert (count, samples, len(body)) == (1_000, 1, 24 + 21 * 1_000)
-    slots = struct.unpack_from("<1000I", body, 24)
-    workers = struct.unpack_from("<1000i", body, 24 + 4_000)
-    began = struct.unpack_from("<1000f", body, 24 + 8_000)
-    rewards = struct.unpack_from("<1000f", body, 24 + 16_000)
-    statuses = body[24 + 20_000 :]
+    assert (count, samples, len(body)) == (1_000, 1, 24 + 25 * 1_000)
+    began = struct.unpack_from("<1000d", body, 24)
+    slots = struct.unpack_from("<1000I", body, 24 + 8_000)
+    workers = struct.unpack_from("<1000i", body, 24 + 12_000)
+    rewards = struct.unpack_from("<1000f", body, 24 + 20_000)
+    statuses = body[24 + 24_000 :]
     assert sorted(slots) == list(range(1_000))
     assert set(workers) == {0, 1, 2, 3}
     assert min(began) == 0.0
@@ -272,7 +272,7 @@ def test_a_run_of_the_first_form_is_shown_without_workers(client, tmp_path):
     assert known.get("/api/run", params={"run": "some"}).json()["done"] == 50
     assert tasks(known)["rows"][0]["worker"] is None
     body = known.get("/api/bars", params={"run": "some"}).content
-    assert set(struct.unpack_from("<50i", body, 24 + 200)) == {-1}
+    assert set(struct.unpack_from("<50i", body, 24 + 600)) == {-1}
 
 
 def test_a_run_with_unreadable_settings_still_shows_its_page(client, tmp_path):

@@ -49,18 +49,22 @@ def view(
     from aworld.view.opening import check_installed
 
     place = known_folder(folder) or Path(folder)
+    if place.is_file():
+        raise ConfigError(f"{folder!r} is a file: name a run, or a folder with runs in it")
     if not place.is_dir():
         hint = "; `aworld run` makes one" if folder == "runs" else ""
         raise ConfigError(f"there is no folder {folder!r}{hint}")
     check_installed()
     if export is not None:
         return _export(place, export)
-    from aworld.view.server import ViewServer
+    from aworld.view.server import PORT, ViewServer
 
     earlier = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         with ViewServer(place, host=host, port=port, allowed_hosts=allowed_host or ()) as server:
             console().print(server.url, soft_wrap=True)
+            if server.is_elsewhere:
+                say(f"port {PORT} is taken, by another view perhaps: this one has {server.port}")
             say("the link holds the key: whoever has it can see and steer the runs; Ctrl-C ends it")
             _open_in_browser(server, wanted=browser)
             threading.Event().wait()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KEPT = ("damaged-", "repaired")  # folders inside that of a run
 
 SUMS = """
-select status, count(*), sum(tokens), sum(cost), count(value), sum(value)
+select status, count(*), sum(tokens), sum(cost), count(value), count({worth}), sum({worth})
 from (select r.status, r.tokens, r.cost, {value} as value from results r) group by status
 """
 
@@ -46,13 +46,6 @@ class Overview:
         return f"{self.done}/{'?' if self.total is None else self.total}"
 
     @property
-    def mean_of_scored(self) -> float | None:
-        """Without those that have no reward, as a curve over time is drawn."""
-        if self.reward is None or not self.scored:
-            return None
-        return self.reward * self.counted / self.scored
-
-    @property
     def is_unscored(self) -> bool:
         """Something was to be scored, and nothing was."""
         return bool(self.scored_by) and not self.scored and self.counted < self.done
@@ -69,20 +62,26 @@ class Overview:
         return asdict(self)
 
 
-def overview(run: Run) -> Overview:
-    """From the columns of its list alone: no trajectory is read."""
+def worth_of(reward: str) -> str:
+    """In SQL: what a result counts as in the mean reward of its run. What was tried and has none is
+    worth 0; what was cancelled or never ran does not count."""
     from aworld.rewards.combined import TRIED
 
+    tried = ", ".join(f"'{status}'" for status in TRIED)
+    return f"case when {reward} is null and status in ({tried}) then 0.0 else {reward} end"
+
+
+def overview(run: Run) -> Overview:
+    """From the columns of its list alone: no trajectory is read."""
     scoring = run.scoring.number
     latest = f"select s.value from scores s where s.scoring = {scoring} and s.slot = r.slot"
-    query = SUMS.format(value=f"({latest})" if scoring else "r.reward")
+    query = SUMS.format(value=f"({latest})" if scoring else "r.reward", worth=worth_of("value"))
     rows = {status: sums for status, *sums in run.connection.execute(query)}
     counts = {status: rows[status][0] for status in STATUSES if status in rows}
-    values = sum(row[3] for row in rows.values())
-    values += sum(rows[status][0] - rows[status][3] for status in TRIED if status in rows)
+    counted = sum(row[4] for row in rows.values())
     reward = None
-    if run.scoring.name and values:
-        reward = sum(row[4] or 0.0 for row in rows.values()) / values
+    if run.scoring.name and counted:
+        reward = sum(row[5] or 0.0 for row in rows.values()) / counted
     done = sum(counts.values())
     status = "complete" if done == run.total else "unfinished"
     return Overview(
@@ -93,7 +92,7 @@ def overview(run: Run) -> Overview:
         counts=counts,
         reward=reward,
         scored=sum(row[3] for row in rows.values()),
-        counted=values,
+        counted=counted,
         scored_by=run.scoring.name,
         tokens=sum(row[1] for row in rows.values()),
         cost=sum(row[2] for row in rows.values()),

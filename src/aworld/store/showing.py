@@ -9,7 +9,19 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from aworld.core.shown import harmless, plural
-from aworld.drawing import COLOURS, GREY, Bar, Picture, at_once, bars, curve, lanes_of
+from aworld.drawing import (
+    COLOURS,
+    GREY,
+    Bar,
+    Picture,
+    Span,
+    at_once,
+    bars,
+    breaks_in,
+    curve,
+    lanes_of,
+    without,
+)
 from aworld.errors import StoreError
 from aworld.store.overview import overview
 from aworld.store.views import address_of
@@ -18,6 +30,7 @@ if TYPE_CHECKING:
     from aworld.store.reader import Run
 
 MOST_POINTS = 400
+NOBODY = -1  # a worker that is not known
 WINDOW = 0.05  # of all results, for the mean of the latest ones
 
 Row = tuple[int | None, float, float, str, float | None]  # worker, began, ended, status, reward
@@ -30,13 +43,11 @@ def summary(run: Run) -> str:
     except sqlite3.ProgrammingError:
         words = escape(f"open_run({str(run.folder)!r})")
         return f"<div>this run is closed; to see it: <code>{harmless(words)}</code></div>"
-    mean = found.mean_of_scored
-    over = f" over {found.scored} of {found.done}" if found.scored < found.done else ""
     facts = {
         "state": found.status,
         "done": found.progress,
         "success": f"{found.succeeded / found.done:.0%}" if found.done else "-",
-        "reward": "-" if mean is None else f"{mean:.3f}{over} ({found.scored_by})",
+        "reward": "-" if found.reward is None else f"{found.mean} ({found.scored_by})",
         "tokens": f"{found.tokens:,}",
         "cost": f"{found.cost:.4g}" if found.cost else "-",
     }
@@ -66,38 +77,54 @@ def summary(run: Run) -> str:
 
 
 def timeline(run: Run) -> Picture:
+    """When nobody ran the run is left out."""
     rows = _rows(run)
-    by_worker: dict[int, list[Row]] = {}
-    for row in rows:
-        by_worker.setdefault(-1 if row[0] is None else row[0], []).append(row)
+    breaks = breaks_in([(began, ended) for _, began, ended, *_ in rows])
+    by_worker: dict[int, list[tuple[Span, str]]] = {}
+    for worker, began, ended, status, _ in rows:
+        start = without(breaks, began)
+        own = by_worker.setdefault(NOBODY if worker is None else worker, [])
+        own.append(((start, start + ended - began), status))
     found: list[Bar] = []
+    names: list[tuple[int, str]] = []
     above = 0
     slots = run.config.get("run", {}).get("tasks_per_worker")
     for worker in sorted(by_worker):
-        of_worker = by_worker[worker]
-        most = slots if worker >= 0 else None
-        lanes = lanes_of([(began, ended) for _, began, ended, *_ in of_worker], most)
-        for lane, (_, began, ended, status, _) in zip(lanes, of_worker, strict=True):
+        spans = [span for span, _ in by_worker[worker]]
+        placed = lanes_of(spans, None if worker == NOBODY else slots)
+        names.append((above, "?" if worker == NOBODY else f"w{worker}"))
+        for (lane, began, ended), (_, status) in zip(placed, by_worker[worker], strict=True):
             found.append(Bar(above + lane, began, ended, status))
-        above += max(lanes) + 1
-    most, mean = at_once([(bar.began, bar.ended) for bar in found])
+        above += max(lane for lane, *_ in placed) + 1
+    most, mean = at_once([span for own in by_worker.values() for span, _ in own])
+    most = min(most, max(above, 1))  # clocks that differ make no more of them
     where = f"{plural(len(found), 'task')} on {plural(len(by_worker), 'worker')}"
     title = f"{where}, up to {most} at once, {mean:.1f} on average"
-    return bars(title, found)
+    if breaks:
+        idle = sum(end - start for start, end in breaks)
+        title += f"; {idle:,.0f} s in which nothing ran are left out"
+    return bars(title, found, names)
 
 
 def reward_curve(run: Run) -> Picture:
+    from aworld.rewards.combined import TRIED
+
     rows = _rows(run)
-    scored = [(ended, reward) for _, _, ended, _, reward in rows if reward is not None]
-    size = max(int(len(scored) * WINDOW), 5)
+    breaks = breaks_in([(began, ended) for _, began, ended, *_ in rows])
+    counted = [  # as in the mean of the run
+        (without(breaks, ended), reward or 0.0)
+        for _, _, ended, status, reward in rows
+        if run.scoring.name and (reward is not None or status in TRIED)
+    ]
+    size = max(int(len(counted) * WINDOW), 5)
     latest: deque[float] = deque(maxlen=size)
     points = []
-    for ended, reward in scored:
+    for ended, reward in counted:
         latest.append(reward)
-        points.append((ended - scored[0][0], sum(latest) / len(latest)))
+        points.append((ended - counted[0][0], sum(latest) / len(latest)))
     step = max(len(points) // MOST_POINTS, 1)
     name = harmless(run.scoring.name) or "no reward"
-    over = f"{len(scored):,} of {plural(len(rows), 'result')} scored"
+    over = f"over {len(counted):,} of {plural(len(rows), 'result')}"
     title = f"reward by {name}: mean of the latest {size}, {over}"
     return curve(title, points[size - 1 :: step] or points)
 
@@ -117,6 +144,8 @@ def _rows(run: Run) -> list[Row]:
     rows: list[Row] = []
     for row in run.results():
         worker, began = around.get(row.slot, (None, None))
-        start = row.ended - row.seconds if began is None else began
+        # it had ended when it was recorded: a beginning that is later was noticed late
+        latest = row.ended - row.seconds
+        start = latest if began is None else min(began, latest)
         rows.append((worker, start, start + row.seconds, row.status, row.reward))
     return sorted(rows, key=lambda row: row[2])

@@ -2,8 +2,8 @@
 
 Two floats of 8 bytes (the moment that all others count from, and up to when results are in here),
 the number of bars and their samples per task as unsigned integers of 4 bytes; then, each for all
-bars: slot, worker (-1: not known), beginning, seconds and reward (NaN: none) in 4 bytes, and the
-place of the status in STATUSES in 1. Little-endian.
+bars: beginning in 8 bytes, slot, worker (-1: not known), seconds and reward (NaN: none) in 4, and
+the place of the status in STATUSES in 1. Little-endian.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def bars_of(run: Run, *, since: float = 0.0) -> bytes:
     until = max((row[6] for row in found), default=since)
     slots = array("I", [row[0] & 0xFFFFFFFF for row in found])
     workers = array("i", [-1 if row[1] is None else row[1] & 0x7FFFFFFF for row in found])
-    began = array("f", [row[2] - base for row in found])
+    began = array("d", [row[2] - base for row in found])
     seconds = array("f", [row[3] for row in found])
     rewards = array("f", [NONE if row[4] is None else row[4] for row in found])
     statuses = bytes(PLACE.get(row[5], 255) for row in found)
-    columns = (slots, workers, began, seconds, rewards)
+    columns = (began, slots, workers, seconds, rewards)
     if sys.byteorder == "big":
         for column in columns:
             column.byteswap()

@@ -6,22 +6,24 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from aworld.errors import ConfigError
+from aworld.errors import ConfigError, StoreError
 from aworld.store import lock
 from aworld.store.folder import read_config
 from aworld.store.live import ask_to_pause, read_live
+from aworld.store.reader import open_run
 from aworld.store.schema import FILE
 from aworld.train.folders import is_training
 
-RETRIED = "failed,timeout,crashed,truncated"
+RETRIED = ("failed", "timeout", "crashed", "truncated")
 LAST_WORDS = 2_000  # characters of what a command that failed has said
 HEARD_SECONDS = 1.5  # until a process has said that it was asked to end
 SOME_FAILED = 1
@@ -52,6 +54,11 @@ class Control:
             self._started.pop(folder, None)
             return None
         return None if started is None else started.state()
+
+    def given_up(self, folder: Path) -> tuple[Sequence[str], float] | None:
+        """Of which statuses results are run again now, and since when."""
+        started = self._started.get(folder)
+        return None if started is None else started.given_up()
 
     def is_cancelling(self, folder: Path) -> bool:
         """Whether it was asked to end, from here or by others, and is still at it."""
@@ -102,30 +109,35 @@ class Control:
         return {"said": f"process {pid} stops now: what has finished is kept"}
 
     def _resume(self, folder: Path) -> dict[str, Any]:
-        return self._start(folder, [])
+        return self._start(folder)
 
     def _retry(self, folder: Path) -> dict[str, Any]:
-        return self._start(folder, ["--retry", RETRIED])
+        return self._start(folder, RETRIED)
 
-    def _start(self, folder: Path, options: list[str]) -> dict[str, Any]:
+    def _start(self, folder: Path, retried: Sequence[str] = ()) -> dict[str, Any]:
         if lock.holder(folder) is not None:
             raise ConfigError("the run goes on already: wait until it is over, or cancel it first")
         if is_training(folder):
             raise ConfigError("a training goes on by `aworld train CONFIG --resume`")
         if "import" in read_config(folder):
             raise ConfigError("there is nothing to run again: it was imported, not run")
+        options = ["--retry", ",".join(retried)] if retried else []
         command = ["resume", str(folder), "--quiet", *options]
         asked = read_config(folder).get("command", {})
-        self._started[folder] = _Started(folder, command, asked)
+        self._started[folder] = _Started(folder, command, asked, retried)
         return {"said": f"started: aworld {' '.join(command)}"}
 
 
 class _Started:
     """A command of its own: it goes on when the view is closed."""
 
-    def __init__(self, folder: Path, command: list[str], asked: dict[str, Any]):
+    def __init__(
+        self, folder: Path, command: list[str], asked: dict[str, Any], retried: Sequence[str]
+    ):
         self._folder = folder
-        self._ended = 0.0
+        self._retried = retried
+        self._began, self._ended = time.time(), 0.0
+        self._has_run = False
         place = asked.get("directory")
         self._code: int | None = None
         self._said = ""
@@ -144,13 +156,19 @@ class _Started:
             assert process.stdout is not None
             for line in process.stdout:
                 self._said = (self._said + line.decode(errors="replace"))[-LAST_WORDS:]
+        self._has_run = _has_recorded(self._folder, self._began)
         self._ended = time.time()
         self._code = process.returncode
 
     def state(self) -> dict[str, Any]:
         if self._code is None:
             return {"going": True}
-        return {"going": False, "code": self._code, "said": self._said.strip()}
+        facts = {"going": False, "code": self._code, "said": self._said.strip()}
+        facts |= {"signal": max(-self._code, 0), "again": bool(self._retried)}
+        return {**facts, "ran": self._has_run}
+
+    def given_up(self) -> tuple[Sequence[str], float] | None:
+        return (self._retried, self._began) if self._code is None and self._retried else None
 
     def is_outdated(self) -> bool:
         """It has run the run, whatever came of the tasks; or somebody else has, since."""
@@ -160,6 +178,15 @@ class _Started:
         if self._code in HAVE_RUN and not crashed:
             return True
         return lock.holder(self._folder) is not None or _written(self._folder) > self._ended
+
+
+def _has_recorded(folder: Path, since: float) -> bool:
+    query = "select 1 from results where ended > ? limit 1"
+    try:
+        with open_run(folder) as run:
+            return run.connection.execute(query, (since,)).fetchone() is not None
+    except (StoreError, sqlite3.Error, OSError):
+        return False
 
 
 def _written(folder: Path) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 
 from aworld.errors import ConfigError, DamagedError
 from aworld.evaluation.judging import labels_in
+from aworld.store.overview import is_run
 from aworld.store.reader import Run
 from aworld.view import curves, figures, rollouts, tasks
 from aworld.view.bundling import STATIC, bundled
@@ -21,10 +22,15 @@ from aworld.view.library import Library
 MOST_BYTES = 50_000_000  # of conversations in a file
 STYLES = ("uplot.css", "style.css", "pages.css")
 AT_ONCE = 500
+START = (  # by which a file is known as one of ours
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="generator" content="aworld view --export">\n'
+)
 
 
 def export_view(folder: Path, file: Path, *, most_bytes: int = MOST_BYTES) -> tuple[int, int]:
     """Writes it as a whole or not at all; gives how many conversations it holds, of how many."""
+    _check_place(file)
     folder = folder.resolve()
     library = Library(folder.parent, depth=1)
     data: dict[str, Any] = {"run": _without_places(figures.whole(library, folder.name))}
@@ -44,6 +50,36 @@ def export_view(folder: Path, file: Path, *, most_bytes: int = MOST_BYTES) -> tu
     return len(data["rollouts"]), len(data["tasks"])
 
 
+def _check_place(file: Path) -> None:
+    """Nothing is written over but an earlier export, and nothing into a run."""
+    if file.suffix.lower() != ".html":
+        raise ConfigError(
+            f"{str(file)!r} does not end in .html: name the file to write, as in "
+            "--export report.html"
+        )
+    folder = file.parent.resolve()
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {str(file.parent)!r}: make it first")
+    for place in (folder, *folder.parents):
+        if is_run(place):
+            raise ConfigError(f"{file} lies inside the run {place}: write it somewhere else")
+    if os.path.lexists(file) and not _is_export(file):
+        raise ConfigError(
+            f"{file} is there already, and is no export of ours: remove it, or choose another name"
+        )
+
+
+def _is_export(file: Path) -> bool:
+    start = START.encode()
+    try:
+        if not file.is_file():  # a folder, a pipe, a link to nothing
+            return False
+        with file.open("rb") as content:
+            return content.read(len(start)) == start
+    except OSError:
+        return False
+
+
 def page_of(data: dict[str, Any]) -> str:
     """Its scripts and styles are allowed by their hashes, and nothing else is."""
     script = bundled()
@@ -59,8 +95,7 @@ def page_of(data: dict[str, Any]) -> str:
     # inside a script element only "</script" and "<!--" mean anything
     content = to_json(data).decode().replace("<", "\\u003c")
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
+        f'{START}<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{html.escape(str(data['run']['name']))} · aworld</title>\n"

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aworld.drawing import at_once
+from aworld.drawing import Span, at_once, breaks_in, without
 from aworld.errors import AWorldError, StoreError
 from aworld.store import lock
 from aworld.store.live import Live, read_live
-from aworld.store.overview import overview
+from aworld.store.overview import overview, worth_of
 from aworld.store.reader import Run
 from aworld.train.folders import is_training
 from aworld.view.library import Library
-from aworld.view.pace import rate_of, recent_ends, time_left
+from aworld.view.pace import NOTHING_LATELY, rate_of, recently, taken_up, time_left
 
 MOST_POINTS, LEAST_POINTS = 120, 10  # of a curve over time
 SPARKS = 24
 MOST_KINDS = 12
 
-# A result with where and when it was made. `{scoring}` is a number of the run.
+# A result with where and when it was made. It had ended when it was recorded: a beginning that does
+# not go with that was noticed late.
 ROWS = """
 select r.slot, r.status, {reward} as reward, r.seconds, r.tokens, r.cost, r.attempts, r.round,
     r.ended, c.worker, coalesce(c.failure, '') as failure,
-    coalesce(c.began, r.ended - r.seconds) as began
+    min(coalesce(c.began, r.ended), r.ended - r.seconds) as began
 from results r left join {circumstances} c on c.slot = r.slot
 """
 UNKNOWN = "(select null as slot, null as worker, null as began, null as failure)"
@@ -52,15 +54,20 @@ def whole(library: Library, name: str) -> dict[str, Any]:
     return library.remembered("page", name, lambda: _page(library, name))
 
 
-def now(library: Library, name: str) -> dict[str, Any]:
-    """What is true of this moment only; it costs next to nothing beside the figures."""
+def now(
+    library: Library, name: str, given_up: tuple[Sequence[str], float] | None = None
+) -> dict[str, Any]:
+    """What is true of this moment only; it costs next to nothing beside the figures. `given_up`:
+    the results of these statuses that are older than a moment are run again."""
     folder = library.folder(name)
     writer, live = lock.holder(folder), read_live(folder)
     at = time.time()
     if writer is None:
         facts = {"running": None, "paused": False, "cancelling": False, "rate": None, "left": None}
-        return {"at": at, "writer": None, **facts}
-    facts = {"at": at, "writer": writer, **_pace(library, name, live, at)}
+        return {"at": at, "writer": None, "again": {}, **facts}
+    again = {} if given_up is None else _owed_again(library, name, *given_up)
+    pace = _pace(library, name, live, at, sum(again.values()))
+    facts = {"at": at, "writer": writer, "again": again, **pace}
     if live is None:
         return {**facts, "running": None, "paused": False, "cancelling": False}
     return {
@@ -72,23 +79,40 @@ def now(library: Library, name: str) -> dict[str, Any]:
     }
 
 
-def _pace(library: Library, name: str, live: Live | None, at: float) -> dict[str, float | None]:
+def _owed_again(
+    library: Library, name: str, statuses: Sequence[str], since: float
+) -> dict[str, int]:
+    """By status: how many results wait for those that take their place."""
+    places = ", ".join("?" * len(statuses))
+    query = f"select status, count(*) from results where ended < ? and status in ({places})"
+    try:
+        with library.open(name) as run:
+            found = run.connection.execute(f"{query} group by status", (since, *statuses))
+            return dict(found.fetchall())
+    except AWorldError:  # its page says why
+        return {}
+
+
+def _pace(
+    library: Library, name: str, live: Live | None, at: float, again: int
+) -> dict[str, float | None]:
     if live is not None and live.paused:
         return {"rate": 0.0, "left": None}
     try:
         run = whole(library, name)
     except AWorldError:  # its page says why
         return {"rate": None, "left": None}
-    rate = rate_of(run, library.folder(name), at)
+    rate = rate_of(run, library.folder(name), live, at)
     ends_early = live is not None and live.cancelling
-    return {"rate": rate, "left": None if ends_early else time_left(run, rate)}
+    return {"rate": rate, "left": None if ends_early else time_left(run, rate, again)}
 
 
 def _line(library: Library, name: str) -> dict[str, Any]:
     folder = library.folder(name)
     try:
         with library.open(name) as run:
-            return {**_facts(run, name), "spark": _spark(run)}
+            facts = _facts(run, name)
+            return {**facts, "spark": _spark(run, facts)}
     except Exception as error:  # a damaged page can hold anything; the other runs are shown
         reason = str(error) if isinstance(error, StoreError) else f"it cannot be read: {error!r}"
         facts = {"id": name, "name": name, "created": folder.stat().st_mtime}
@@ -103,11 +127,11 @@ def _facts(run: Run, name: str) -> dict[str, Any]:
     settings = config.get("run", {})
     query = f"select min(began), max(began + seconds), max(ended) from ({rows_of(run)})"
     began, ended, recorded = run.connection.execute(query).fetchone()
-    found = overview(run)
+    found, is_lesson = overview(run), is_training(run.folder)
+    breaks = [] if is_lesson else _breaks(run)  # a training goes on while nothing is played
     return {
         "id": name,
         **asdict(found),
-        "reward": found.mean_of_scored,
         "name": run.name if name == "." else name,
         "samples": run.samples,
         "engine": "imported" if "import" in config else settings.get("engine_name") or "local",
@@ -115,8 +139,10 @@ def _facts(run: Run, name: str) -> dict[str, Any]:
         "per_worker": settings.get("tasks_per_worker"),
         "began": began,
         "ended": ended,
+        "breaks": breaks,
+        "idle": sum(end - start for start, end in breaks),
         "recorded": recorded,
-        "training": is_training(run.folder),
+        "training": is_lesson,
     }
 
 
@@ -124,12 +150,13 @@ def _page(library: Library, name: str) -> dict[str, Any]:
     with library.open(name) as run:
         facts = _facts(run, name)
         points = max(LEAST_POINTS, min(MOST_POINTS, facts["done"] // 4))
-        facts["series"] = _series(run, facts["began"], facts["ended"], points)
+        breaks, began, ended = facts["breaks"], facts["began"] or 0.0, facts["ended"] or 0.0
+        facts["series"] = _series(run, facts["began"], facts["ended"], points, breaks)
         facts["failures"] = _failures(run)
-        lasted = (facts["ended"] or 0.0) - (facts["began"] or 0.0)
+        lasted = without(breaks, ended) - began
         facts["rate"] = facts["done"] / lasted if lasted > 0 else None
-        facts["recent"] = recent_ends(run) if facts["status"] == "running" else []
-        most, mean = at_once(_spans(run))
+        facts["recent"] = recently(run) if facts["status"] == "running" else NOTHING_LATELY
+        most, mean = at_once(_spans(run), breaks)
         facts["at_once"] = {"most": most, "mean": mean}
         facts["damage"] = [damage._asdict() for damage in run.damage]
         return facts
@@ -141,6 +168,20 @@ def _spans(run: Run) -> list[tuple[float, float]]:
     return run.connection.execute(f"{query} {known}").fetchall()
 
 
+def _breaks(run: Run) -> list[Span]:
+    """When nobody ran the run, between its first result and its last, or now."""
+    spans = _spans(run)
+    if not spans:
+        return []
+    first = min(began for began, _ in spans)
+    # results that were given up, too, had run
+    earlier = "select ended - seconds, ended from earlier where ended - seconds > ?"
+    spans += run.connection.execute(earlier, (first,)).fetchall()
+    if run.writer is not None:
+        spans.append((max(taken_up(run.folder), first), time.time()))
+    return breaks_in(spans)
+
+
 def _is_training(folder: Path) -> bool:
     try:
         return is_training(folder)
@@ -148,14 +189,18 @@ def _is_training(folder: Path) -> bool:
         return False
 
 
-def _series(run: Run, began: float | None, ended: float | None, points: int) -> dict[str, Any]:
+def _series(
+    run: Run, began: float | None, ended: float | None, points: int, breaks: Sequence[Span]
+) -> dict[str, Any]:
     """Over time, in steps of the same length: what ended, succeeded, cost and was worth."""
     if began is None or ended is None:
         return {"began": None, "step": 1.0, "count": 0, "points": []}
-    step = max((ended - began) / points, 1e-6)
+    step, worth = max((without(breaks, ended) - began) / points, 1e-6), worth_of("reward")
+    cuts = (f" - (began >= {end!r}) * {end - start!r}" for start, end in breaks)
+    moment = f"began + seconds - :began{''.join(cuts)}"
     query = f"""
-    select min(max(cast((began + seconds - :began) / :step as integer), 0), :last) as place,
-        count(*), sum(status = 'success'), sum(tokens), count(reward), sum(reward), sum(cost)
+    select min(max(cast(({moment}) / :step as integer), 0), :last) as place,
+        count(*), sum(status = 'success'), sum(tokens), count({worth}), sum({worth}), sum(cost)
     from ({rows_of(run)}) group by place order by place
     """
     values = {"began": began, "step": step, "last": points - 1}
@@ -164,17 +209,18 @@ def _series(run: Run, began: float | None, ended: float | None, points: int) -> 
     return {"began": began, "step": step, "count": points, "points": rows}
 
 
-def _spark(run: Run) -> list[float | None]:
+def _spark(run: Run, facts: Mapping[str, Any]) -> list[float | None]:
     """The mean reward as the run went on; where there is none, how many ended."""
+    scored = facts["reward"] is not None
     rows = rows_of(run)
-    query = f"select min(began + seconds), max(began + seconds), count(reward) from ({rows})"
-    first, last, scored = run.connection.execute(query).fetchone()
+    query = f"select min(began + seconds), max(began + seconds) from ({rows})"
+    first, last = run.connection.execute(query).fetchone()
     if first is None:
         return []
-    points = _series(run, first, max(last, first + 1e-3), SPARKS)["points"]
+    points = _series(run, first, max(last, first + 1e-3), SPARKS, facts["breaks"])["points"]
     curve: list[float | None] = [None if scored else 0.0] * SPARKS
-    for place, count, _, _, rewarded, total, _ in points:
-        curve[place] = (total / rewarded if rewarded else None) if scored else float(count)
+    for place, count, _, _, counted, total, _ in points:
+        curve[place] = (total / counted if counted else None) if scored else float(count)
     return curve
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import threading
 from collections.abc import Iterable
@@ -47,6 +49,7 @@ class ViewServer:
         self._closing = threading.Event()
         self._place = (folder, "")
         self.port = 0
+        self.is_elsewhere = False  # the usual port is taken
         self.key = own_key()
 
     def start(self) -> Self:
@@ -100,8 +103,15 @@ class ViewServer:
 
     def _socket(self) -> socket.socket:
         if self._wanted is not None:
-            return listen(self.host, self._wanted)
+            try:
+                return listen(self.host, self._wanted)
+            except ConfigError as error:
+                if os.strerror(errno.EADDRINUSE) not in str(error):
+                    raise
+                hint = "choose another port, or none: then one is found that is free"
+                raise ConfigError(f"{error}; {hint}") from None
         try:
             return listen(self.host, PORT)
         except ConfigError:
+            self.is_elsewhere = True
             return listen(self.host, 0)

@@ -63,7 +63,7 @@ export class Chart {
       scales: { x: { time: false }, y: { range: (_, low, high) => heightOf(low, high, this.options, this.series) } },
       series: [{}, ...this.series.map((one) => this.line(one))],
       axes: [
-        { ...axis, ...this.below(), size: 24, gap: 2, space: this.options.time ? 64 : 50, incrs: this.options.time ? TIME_STEPS : STEPS, values: (_, places) => (this.options.time ? ticks(places) : levels(places)) },
+        { ...axis, ...this.below(), size: 24, gap: 2, space: this.options.time ? 56 : 50, incrs: this.options.time ? TIME_STEPS : STEPS, values: (_, places, __, ___, step) => (this.options.time ? ticks(places, step) : levels(places)) },
         { ...axis, size: 46, gap: 4, values: (_, places) => levels(places) },
       ],
       hooks: { setCursor: [(plot) => this.legend(plot.cursor.idx)] },

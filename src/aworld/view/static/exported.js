@@ -67,7 +67,7 @@ export function exportedBars() {
   return {
     base, until: 0, samples: data.run.samples, count: rows.length,
     slots: column(Uint32Array, (row) => row.slot), workers: column(Int32Array, (row) => row.worker ?? -1),
-    began: column(Float32Array, (row) => row.began - base), seconds: column(Float32Array, (row) => row.seconds),
+    began: column(Float64Array, (row) => row.began - base), seconds: column(Float32Array, (row) => row.seconds),
     rewards: column(Float32Array, (row) => row.reward ?? NaN), statuses: column(Uint8Array, (row) => STATUSES.indexOf(row.status)),
   };
 }

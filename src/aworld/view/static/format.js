@@ -36,7 +36,7 @@ export function seconds(value) {
 
 // The steps that the ticks of a time axis may have, in seconds.
 export const TIME_STEPS = [
-  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
+  0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
   86400, 172800, 432000, 864000,
 ];
 
@@ -47,9 +47,10 @@ function digitsFor(step) {
   return Math.min(isWhole(least) ? least : isWhole(least + 1) ? least + 1 : least + 2, 9);
 }
 
-// A moment on an axis, with as many digits as tell it from the next one.
-export function tick(value, step) {
-  if (value < 60) return step < 0.1 && value < 1 ? `${trimmed(value * 1000, digitsFor(step * 1000))} ms` : `${value.toFixed(digitsFor(step))} s`;
+// A moment on an axis, with as many digits as tell it from the next one. `isShort`: the axis ends before
+// its first second does.
+export function tick(value, step, isShort = false) {
+  if (value < 60) return isShort || (step < 0.1 && value < 1) ? `${trimmed(value * 1000, digitsFor(step * 1000))} ms` : `${value.toFixed(digitsFor(step))} s`;
   const day = Math.floor(value / 86400), hour = Math.floor((value % 86400) / 3600), minute = Math.floor((value % 3600) / 60);
   const two = (number) => String(number).padStart(2, "0");
   if (day) return step >= 86400 ? `${day}d` : `${day}d ${hour}h${step < 3600 ? ` ${two(minute)}m` : ""}`;
@@ -57,9 +58,10 @@ export function tick(value, step) {
   return step >= 60 ? `${minute}m` : `${minute}m ${(value % 60).toFixed(digitsFor(step)).padStart(step < 1 ? digitsFor(step) + 3 : 2, "0")}s`;
 }
 
-export function ticks(values) {
-  const step = values.length > 1 ? values[1] - values[0] : 1;
-  return values.map((value) => tick(value, step));
+// `between`: the step, where one value alone does not tell it.
+export function ticks(values, between = 1) {
+  const step = values.length > 1 ? values[1] - values[0] : between, isShort = values[values.length - 1] < 1;
+  return values.map((value) => tick(value, step, isShort));
 }
 
 // Numbers beside an axis: no two of them look the same.

@@ -13,7 +13,9 @@ export async function groupPage(place, params) {
   const found = await get("group", { run, task });
   crumbs(...(isExport ? [] : [["runs", "/", {}]]), [run, "/run", { run }], `${task}: all samples`);
   const known = found.samples.filter((one) => !one.missing);
-  const rewards = known.map((one) => one.reward).filter((value) => value !== null);
+  // as in the mean of the run: what was tried and has no reward counts as 0
+  const wasTried = (one) => one.scores.length && !["success", "cancelled", "skipped"].includes(one.status);
+  const rewards = known.map((one) => one.reward ?? (wasTried(one) ? 0 : null)).filter((value) => value !== null);
   const mean = rewards.length ? rewards.reduce((sum, value) => sum + value, 0) / rewards.length : null;
   const words = [f.plural(found.of, "sample"), mean === null ? null : `mean reward ${f.reward(mean)}`, `${known.filter((one) => one.status === "success").length} succeeded`];
   fill(place, h("div", { class: "title" }, h("h1", { dir: "auto", title: task }, task), h("span", { class: "dim" }, words.filter(Boolean).join(" · "))),

@@ -12,18 +12,25 @@ export function readBars(buffer) {
   };
   return {
     base: view.getFloat64(0, true), until: view.getFloat64(8, true), samples: view.getUint32(20, true), count,
-    slots: column(Uint32Array), workers: column(Int32Array), began: column(Float32Array),
+    began: column(Float64Array), slots: column(Uint32Array), workers: column(Int32Array),
     seconds: column(Float32Array), rewards: column(Float32Array), statuses: column(Uint8Array),
   };
 }
 
+// Clocks are not exact: by how much a beginning or an end may be wrong, as in drawing.py.
+function slack(seconds) {
+  return Math.min(0.0002, seconds * 0.1) / 2;
+}
+
 // Grows as results come in. A bar keeps its lane: best fit in the order of their ends needs no more
-// lanes than there were tasks at once. Clocks are not exact: a worker that has `most` slots gets no
-// more lanes than that, even where two bars seem to meet.
+// lanes than there were tasks at once. Where two bars only seem to meet, the later is drawn from the
+// end of the earlier on; a worker that has `most` slots gets another lane only where clocks cannot be
+// the reason. Breaks, in which nobody ran the run, are cut out: `x` and `to` are without them.
 export class Lanes {
   constructor(most) {
     this.most = most || Infinity;
     this.base = null;
+    this.breaks = []; // [from, to], as moments
     this.workers = new Map(); // number -> its lanes, each {ends, bars}
     this.bySlot = new Map();
     this.count = 0;
@@ -32,16 +39,47 @@ export class Lanes {
     this.statuses = new Set();
   }
 
+  // Where a moment stands: seconds from the first one on, without the breaks before it.
+  at(moment) {
+    let place = moment - this.base;
+    for (const [from, to] of this.breaks) if (moment > from) place -= Math.min(to, moment) - from;
+    return place;
+  }
+
+  // What is shown already moves by it.
+  setBreaks(breaks) {
+    if (JSON.stringify(breaks) === JSON.stringify(this.breaks)) return false;
+    this.breaks = breaks;
+    this.first = Infinity;
+    this.last = -Infinity;
+    for (const lane of [...this.workers.values()].flat()) {
+      lane.end = lane.over = -Infinity;
+      lane.columns = null;
+      for (const bar of lane.bars) this.move(bar, lane);
+    }
+    this.settled = false;
+    return true;
+  }
+
+  // To the end of a lane.
+  move(bar, lane) {
+    const x = this.at(bar.began);
+    bar.x = Math.max(x, lane.end);
+    bar.to = Math.max(x + bar.seconds, bar.x);
+    lane.end = bar.to;
+    lane.over = bar.to - slack(bar.seconds);
+    this.first = Math.min(this.first, bar.x);
+    this.last = Math.max(this.last, bar.to);
+  }
+
   add(bars) {
     if (!bars.count) return;
     if (this.base === null) this.base = bars.base;
-    const shift = bars.base - this.base;
     const order = Uint32Array.from({ length: bars.count }, (_, n) => n);
-    const end = (n) => bars.began[n] + bars.seconds[n];
-    order.sort((one, other) => end(one) - end(other));
+    const ends = Float64Array.from(order, (n) => bars.began[n] + bars.seconds[n] - slack(bars.seconds[n]));
+    order.sort((one, other) => ends[one] - ends[other]);
     for (const n of order) {
-      const bar = { slot: bars.slots[n], x: bars.began[n] + shift, to: end(n) + shift, status: bars.statuses[n], reward: bars.rewards[n], worker: bars.workers[n] };
-      this.place(bar);
+      this.place({ slot: bars.slots[n], began: bars.began[n] + bars.base, seconds: bars.seconds[n], status: bars.statuses[n], reward: bars.rewards[n], worker: bars.workers[n] });
     }
     this.settled = false;
   }
@@ -51,18 +89,19 @@ export class Lanes {
     if (earlier) earlier.gone = true; // it was run again
     this.bySlot.set(bar.slot, bar);
     if (!this.workers.has(bar.worker)) this.workers.set(bar.worker, []);
-    const lanes = this.workers.get(bar.worker);
+    const lanes = this.workers.get(bar.worker), x = this.at(bar.began), soon = x + slack(bar.seconds);
     let best = null;
     for (const lane of lanes) {
-      if (lane.end <= bar.x + 0.002 && (best === null || lane.end > best.end)) best = lane;
+      if (lane.over <= soon && (best === null || lane.end > best.end)) best = lane;
     }
-    if (best === null && lanes.length >= this.most && bar.worker >= 0) best = lanes.reduce((one, other) => (other.end < one.end ? other : one));
-    if (best === null) lanes.push((best = { end: 0, bars: [] }));
-    best.end = bar.to;
+    if (best === null && lanes.length >= this.most && bar.worker >= 0) {
+      best = lanes.reduce((one, other) => (other.end < one.end ? other : one));
+      if (best.end - x > Math.min(0.05, bar.seconds / 2)) best = null; // it has more slots by now
+    }
+    if (best === null) lanes.push((best = { end: -Infinity, over: -Infinity, bars: [] }));
+    this.move(bar, best);
     best.bars.push(bar);
     this.count += 1;
-    this.first = Math.min(this.first, bar.x);
-    this.last = Math.max(this.last, bar.to);
     this.statuses.add(bar.status);
   }
 
@@ -138,19 +177,19 @@ export function firstAfter(bars, moment) {
 
 // The same rows with what runs now: each in a lane of its worker that is free, or in a new one as
 // long as the worker has no more than `most`.
-export function withRunning(rows, running, { base, most }, now) {
+export function withRunning(rows, running, lanes, now) {
   if (!running.length) return rows;
   const byWorker = new Map();
   for (const [slot, worker, began] of running) {
     if (!byWorker.has(worker)) byWorker.set(worker, []);
-    byWorker.get(worker).push({ slot, x: began - base, to: now - base, status: 7, reward: NaN, worker });
+    byWorker.get(worker).push({ slot, x: lanes.at(began), to: lanes.at(now), seconds: now - began, status: 7, reward: NaN, worker });
   }
   const all = [];
   const place = (worker, from) => {
     for (const bar of byWorker.get(worker) || []) {
       const own = all.slice(from).filter((row) => !row.live);
       let lane = own.find((row) => endOf(row) <= bar.x + 0.05);
-      if (!lane && own.length && all.length - from >= most) lane = own.reduce((one, other) => (endOf(other) < endOf(one) ? other : one));
+      if (!lane && own.length && all.length - from >= lanes.most) lane = own.reduce((one, other) => (endOf(other) < endOf(one) ? other : one));
       if (!lane) all.push((lane = { worker, first: all.length === from, bars: [], columns: null }));
       lane.live = bar;
     }

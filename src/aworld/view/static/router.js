@@ -88,7 +88,7 @@ export async function show({ back = false, again = false } = {}) {
     isAway = false;
   } catch (error) {
     if (mine !== turn) return;
-    const notice = problem(error, params.run);
+    const notice = problem(error, params.run, { path });
     if (main.textContent !== notice.textContent) fill(main, notice); // said once, not at every try
     isAway = error.status === 0;
     connection(isAway ? AWAY : "");
@@ -112,16 +112,21 @@ async function noSuchPage() {
   throw new Error("there is no such page: the runs stand on the first one");
 }
 
-// What stands in the place of a page, or of a part of it. `run` is the one that was asked for.
-export function problem(error, run = "") {
-  const gone = error.status === 404 && !isAwaited(run);
+// What stands in the place of a page, or of a part of it. `run` is the one that was asked for; `path` is
+// that of a whole page, from which a link leads on.
+export function problem(error, run = "", { path = "" } = {}) {
+  const gone = error.status === 404 && !isAwaited(run), isLocked = error.status === 401 || error.status === 403;
   const [title, words] =
-    error.status === 401 || error.status === 403 ? ["This view is locked", error.message]
+    isLocked ? ["This view is locked", error.message]
     : error.status === 0 ? ["The server does not answer", "This page comes back by itself when the server does."]
     : gone && run ? ["No such run", `there is no run ${run} here (deleted or mistyped)`]
     : error.status === 404 && !gone ? ["Not there yet", error.message]
+    : error.status === 400 ? ["Which run?", "The address names no run: choose one from the list."]
+    : /^no task named /.test(error.message) ? ["No such task", error.message]
     : ["This cannot be shown", error.message];
   const more = error.status === 0 ? h("button", { type: "button", on: { click: () => show({ again: true }) } }, "Try again") : null;
-  const runs = gone && !isExport ? link("/", {}, { class: "button" }, "All runs") : null;
-  return h("section", { class: "notice", role: "alert" }, h("h1", {}, title), h("p", {}, words), h("div", {}, more, runs));
+  const isReachable = path && error.status !== 0 && !isLocked;
+  const up = isReachable && !gone && run && path !== "/run" ? link("/run", { run }, { class: "button" }, "Back to the run") : null;
+  const runs = (gone || isReachable) && !isExport ? link("/", {}, { class: "button" }, "All runs") : null;
+  return h("section", { class: "notice", role: "alert" }, h("h1", {}, title), h("p", {}, words), h("div", { class: "actions" }, more, up, runs));
 }

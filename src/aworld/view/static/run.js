@@ -13,7 +13,7 @@ import { Timeline } from "./timeline.js";
 
 export async function runPage(place, params, isCurrent) {
   const run = isExport ? onlyRun() : params.run;
-  crumbs(...(isExport ? [] : [["runs", "/", {}]]), run);
+  crumbs(...(isExport ? [] : [["runs", "/", {}]]), run || "which run?");
   let figures = await get("run", { run });
   let now = { running: null, paused: false, writer: null };
   const facts = h("section", { class: "facts", "aria-label": "Figures" });
@@ -36,13 +36,13 @@ export async function runPage(place, params, isCurrent) {
     drawFacts(facts, figures, now);
     fill(state, now.cancelling ? pill(cancelling(now), "unfinished") : now.paused ? pill("paused") : statePill(figures), h("span", { class: "dim" }, ` ${about(figures)}`));
     fill(actions, buttons(run, figures, now, asked));
-    timeline.setTogether(figures.at_once);
+    timeline.setTogether(figures.at_once, figures.breaks);
     drawMessages(messages, figures, now);
     const curves = curvesOf(figures.series);
     drawPace(curves);
     tokens.show([{ label: "tokens/s", line: "line-2", xs: curves.xs, ys: curves.tokens, area: true, head: null }]);
-    worth.show(figures.scored ? [{ label: "mean reward", line: "line-3", xs: curves.xs, ys: curves.reward, head: figures.reward }] : []);
-    worth.element.parentElement.hidden = !figures.scored;
+    worth.show(figures.reward !== null ? [{ label: "mean reward", line: "line-3", xs: curves.xs, ys: curves.reward, head: figures.reward }] : []);
+    worth.element.parentElement.hidden = figures.reward === null;
     tokens.element.parentElement.hidden = !figures.tokens;
     drawFailures(failures, figures, (changes) => table.choose(changes));
   }
@@ -133,16 +133,22 @@ function about(run) {
 
 function drawFacts(place, run, now) {
   const active = run.status === "running", end = active ? now.at || Date.now() / 1000 : run.ended;
-  const lasted = run.began ? Math.max(end - run.began, 0) : null;
-  const isBusy = active && !now.cancelling;
+  const lasted = run.began ? Math.max(end - run.began - run.idle, 0) : null;
+  const counts = withoutOwed(run.counts, now.again || {}), done = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const isBusy = active && !now.cancelling && done !== run.total; // else what is left is not known: it may be run again
   fill(place,
-    h("div", { class: "fact wide" }, h("span", { class: "name" }, "Done"), h("span", { class: "value" }, f.whole(run.done), h("small", {}, ` of ${run.total === null ? "?" : f.whole(run.total)}`)), progress(run.done, run.total, run.counts)),
+    h("div", { class: "fact wide" }, h("span", { class: "name" }, "Done"), h("span", { class: "value" }, f.whole(done), h("small", {}, ` of ${run.total === null ? "?" : f.whole(run.total)}`)), progress(done, run.total, counts)),
     active || now.running ? fact("Running", now.running ? f.whole(now.running_count) : "–", "tasks that workers are busy with") : null,
     fact("Success", successShare(run.counts, run.done)),
-    run.scored_by ? fact("Reward", rewardBadge(run.reward), `the mean over ${f.whole(run.scored)} of ${f.whole(run.done)} that were scored, by ${run.scored_by}`) : null,
+    run.scored_by ? fact("Reward", rewardBadge(run.reward), `by ${run.scored_by}: the mean over ${f.whole(run.counted)} of ${f.whole(run.done)}; what failed and has none counts as 0`) : null,
     fact("Tasks/s", f.rate(rateOf(run, now)), now.writer ? "over the last 10 seconds" : "over the whole run"),
     run.tokens ? fact("Tokens", f.count(run.tokens)) : null, run.cost ? fact("Cost", f.cost(run.cost)) : null,
-    fact(isBusy ? "Time left" : "Time", f.seconds(isBusy ? now.left : lasted), run.began ? `since ${new Date(run.began * 1000).toLocaleString()}` : ""));
+    fact(isBusy ? "Time left" : "Time", f.seconds(isBusy ? now.left : lasted), run.began ? `since ${new Date(run.began * 1000).toLocaleString()}${run.idle ? `, without ${f.seconds(run.idle)} in which nothing ran` : ""}` : ""));
+}
+
+// What is run again is owed until its new result is there.
+function withoutOwed(counts, again) {
+  return Object.fromEntries(Object.entries(counts).map(([status, count]) => [status, Math.max(count - (again[status] || 0), 0)]));
 }
 
 // Tasks per second: of the last moments while it runs, of the whole run afterwards.
@@ -178,8 +184,15 @@ function drawFailures(place, run, choose) {
 function drawMessages(place, run, now) {
   const parts = [];
   if (run.damage && run.damage.length) parts.push(h("p", { class: "warning", role: "alert" }, `Damaged: ${run.damage[0].reason}. `, h("code", {}, `aworld doctor ${run.folder} --repair`), " makes a sound run of what is left."));
-  if (now.started && !now.started.going && now.started.code) parts.push(h("div", { class: "warning", role: "alert" }, "It could not be run again:", h("pre", {}, now.started.said)));
+  if (now.started && !now.started.going && now.started.code) parts.push(h("div", { class: "warning", role: "alert" }, whyEnded(now.started)));
   fill(place, parts);
+}
+
+// Of the command that was to run it again: it was killed, it broke off, or it could not begin.
+function whyEnded({ signal, code, said, again, ran }) {
+  const words = signal ? `The resumed run was ended by signal ${signal}. ${again ? "Run failed again" : "Resume"} goes on with it.`
+    : `${ran ? "The resumed run broke off" : "It could not be run again"}: ${said ? "" : `the command ended with code ${code}`}`;
+  return [words, said ? h("pre", {}, said) : null];
 }
 
 function buttons(run, figures, now, asked) {

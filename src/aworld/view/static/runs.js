@@ -101,7 +101,7 @@ function row(run, chosen) {
     h("td", { class: "c-done" }, h("span", { class: "num" }, `${f.count(run.done)} / ${total}`), progress(run.done, run.total, run.counts)),
     cell("success", "Success", successShare(run.counts, run.done)),
     h("td", { class: "c-reward num", data: { name: "Reward" } }, rewardBadge(run.reward)),
-    h("td", { class: "c-spark" }, spark(run.spark, run.scored ? "reward over time" : "tasks over time", Boolean(run.scored))),
+    h("td", { class: "c-spark" }, spark(run.spark, run.reward !== null ? "reward over time" : "tasks over time", run.reward !== null)),
     cell("tokens", "Tokens", f.count(run.tokens)),
     cell("cost", "Cost", f.cost(run.cost)),
     cell("seconds", "Time", f.seconds(lasted(run))),
@@ -114,7 +114,7 @@ function cell(name, title, value) {
 
 function lasted(run) {
   if (!run.began) return null;
-  return (run.status === "running" ? Math.max(run.ended, Date.now() / 1000 - 1) : run.ended) - run.began;
+  return (run.status === "running" ? Math.max(run.ended, Date.now() / 1000 - 1) : run.ended) - run.began - run.idle;
 }
 
 function textOf(run) {

@@ -90,10 +90,12 @@ function text(content) {
   return h("div", { class: "said", dir: "auto" }, content);
 }
 
+// Its name and, below it, what it is called with: nothing where that is nothing.
 function toolCall({ name, arguments: given }) {
   const isTable = given !== null && typeof given === "object" && !Array.isArray(given);
+  const isEmpty = given === null || given === undefined || given === "" || (isTable && !Object.keys(given).length);
   const words = isTable
     ? h("dl", {}, Object.entries(given).flatMap(([key, value]) => [h("dt", {}, key), h("dd", { dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value, null, 1))]))
     : h("div", { class: "said" }, typeof given === "string" ? given : JSON.stringify(given));
-  return h("div", { class: "call" }, h("span", { class: "function" }, name), words);
+  return h("div", { class: "call" }, h("span", { class: "function" }, name), isEmpty ? h("span", { class: "dim" }, " without arguments") : words);
 }

@@ -1,7 +1,7 @@
 // One rollout: the conversation, what came of it, and what it was worth.
 import { get } from "./api.js";
 import { pill, rewardBadge } from "./badges.js";
-import { copy, fill, h } from "./dom.js";
+import { copy, fill, h, toast } from "./dom.js";
 import { isExport } from "./exported.js";
 import * as f from "./format.js";
 import { keys } from "./keyboard.js";
@@ -96,7 +96,7 @@ function aside(found, same) {
   const command = again ? h("button", { type: "button", class: "small", title: again, on: { click: () => copy(again, "The command") } }, "Command to re-run it") : null;
   const share = h("button", { type: "button", class: "small", on: { click: () => copy(new URL(to("/task", same), location.href).href, "The link") } }, "Link");
   // a file holds what is shown, not all that was recorded
-  const copies = isExport ? [command] : [copyButton(same, "json", "JSON"), copyButton(same, "messages", "Messages"), command, share];
+  const copies = isExport ? [command] : [copyButton(same, "json", "JSON"), copyButton(same, "messages", "Messages", asksModel(found) ? "" : NO_MESSAGES), command, share];
   return h("aside", { "aria-label": "Facts" },
     h("section", { class: "card" }, h("h2", {}, "Reward"), found.scores.length ? found.scores.map(score) : h("p", { class: "dim" }, "Nothing has scored it."), verdictOn(found.verdict)),
     h("section", { class: "card" }, facts),
@@ -111,12 +111,19 @@ function plainly(value) {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function copyButton(same, form, title) {
-  return h("button", { type: "button", class: "small", on: { click: () => copyAs(same, form) } }, title);
+const NO_MESSAGES = "this agent has asked no model: there are no messages";
+
+function asksModel({ turns }) {
+  return turns.some((turn) => turn.model !== undefined);
+}
+
+function copyButton(same, form, title, whyNot = "") {
+  return h("button", { type: "button", class: "small", title: whyNot || null, disabled: Boolean(whyNot), on: { click: () => copyAs(same, form) } }, title);
 }
 
 async function copyAs(same, form) {
   const data = await get("copy", { ...same, as: form });
+  if (form === "messages" && !data.length) return toast(NO_MESSAGES, "bad");
   await copy(JSON.stringify(data, null, 2), form === "json" ? "The rollout" : "The messages");
 }
 

@@ -151,8 +151,8 @@ export class TaskTable {
     return h("tr", {},
       h("td", { class: "c-slot" }, name, h("div", { class: "dim one-line" }, row.input)),
       h("td", {}, pill(row.damaged ? "damaged" : row.status), row.attempts > 1 || row.round ? h("span", { class: "tag", title: "attempts" }, `×${row.attempts + (row.round || 0)}`) : null),
-      h("td", { class: "num" }, rewardBadge(row.reward)), h("td", { class: "num" }, f.seconds(row.seconds)),
-      h("td", { class: "num" }, f.count(row.tokens)), h("td", { class: "num dim" }, row.worker === null || row.worker === undefined ? "–" : String(row.worker)),
+      figure("Reward", rewardBadge(row.reward)), figure("Time", f.seconds(row.seconds)), figure("Tokens", f.count(row.tokens)),
+      figure("Worker", h("span", { class: "dim" }, row.worker === null || row.worker === undefined ? "–" : String(row.worker))),
       h("td", { class: "c-answer" }, h("div", { class: "one-line" }, said)));
   }
 
@@ -166,4 +166,9 @@ export class TaskTable {
     const next = links[Math.max(0, Math.min(links.length - 1, links.indexOf(document.activeElement) + by))];
     if (next) next.focus();
   }
+}
+
+// Where there is no head above it, its name stands in the cell.
+function figure(name, value) {
+  return h("td", { class: "num", data: { name } }, value);
 }

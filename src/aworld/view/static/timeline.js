@@ -50,9 +50,11 @@ export class Timeline {
     this.draw();
   }
 
-  // {most, mean}: how many ran at once, as the server has counted it over what has ended.
-  setTogether(together) {
+  // {most, mean}: how many ran at once, as the server has counted it over what has ended; and when
+  // nobody ran the run.
+  setTogether(together, breaks) {
     this.counted = together;
+    if (this.lanes.setBreaks(breaks)) this.curve = null;
     this.tell();
     this.draw();
   }
@@ -79,7 +81,9 @@ export class Timeline {
     const { most, mean, live } = this.together();
     const workers = new Set([...lanes.workers.keys(), ...this.running.map(([, worker]) => worker)]).size;
     const average = mean === null ? "" : `, ${f.trimmed(mean, 1)} on average`;
-    const text = lanes.count ? `${f.plural(workers, "worker")}, up to ${most} at once${average}` : live ? `${f.plural(workers, "worker")}, ${live} running` : "nothing has ended yet";
+    const idle = lanes.breaks.reduce((sum, [from, to]) => sum + to - from, 0);
+    const cut = idle ? `; ${f.seconds(idle)} in which nothing ran left out` : "";
+    const text = lanes.count ? `${f.plural(workers, "worker")}, up to ${most} at once${average}${cut}` : live ? `${f.plural(workers, "worker")}, ${live} running` : "nothing has ended yet";
     const keys = [...STATUSES.filter((_, n) => lanes.statuses.has(n)), ...(live ? ["running"] : [])];
     if (this.told.textContent !== text) fill(this.told, text);
     if (this.keys.textContent !== keys.join("")) fill(this.keys, legend(keys));
@@ -87,9 +91,9 @@ export class Timeline {
   }
 
   range() {
-    const live = this.running.map(([, , began]) => began - this.lanes.base);
+    const live = this.running.map(([, , began]) => this.lanes.at(began));
     const from = Math.min(this.lanes.first, ...live, this.lanes.count || live.length ? Infinity : 0);
-    const to = Math.max(this.lanes.last, live.length ? this.now - this.lanes.base : -Infinity, from + 1e-3);
+    const to = Math.max(this.lanes.last, live.length ? this.lanes.at(this.now) : -Infinity, from + 1e-3);
     return this.view || [from, from + (to - from) * 1.005];
   }
 
@@ -117,7 +121,7 @@ export class Timeline {
   stillRunning() {
     return this.running.filter(([slot, , began]) => {
       const ended = this.lanes.bySlot.get(slot);
-      return !ended || ended.x < began - this.lanes.base - 0.5;
+      return !ended || ended.began < began - 0.5;
     });
   }
 
@@ -190,13 +194,18 @@ export class Timeline {
       ctx.fillStyle = colour("dim");
       if (x > LEFT + 12 && x < width - 20) ctx.fillText(f.tick(Math.max(t, 0), step), x, 8);
     }
+    ctx.fillStyle = colour("s-timeout");
+    for (const [moment] of this.lanes.base === null ? [] : this.lanes.breaks) {
+      const x = Math.round(LEFT + (this.lanes.at(moment) - from) * per);
+      if (x > LEFT) for (let y = AXIS - 4; y < height; y += 6) ctx.fillRect(x, y, 1, 3); // it was cut here
+    }
   }
 
   paintBusy(ctx, { width, from, to }, rows) {
     const { lanes } = this, { most, live } = this.together();
     if (!lanes.count && !live) return;
     const start = Math.min(lanes.first, ...rows.map((row) => (row.live ? row.live.x : Infinity)));
-    const end = Math.max(lanes.last, live ? this.now - lanes.base : -Infinity), span = end - start || 1;
+    const end = Math.max(lanes.last, live ? lanes.at(this.now) : -Infinity), span = end - start || 1;
     this.curve = this.curve || lanes.together(rows, [start, end], STEPS);
     const bottom = AXIS + BUSY - 6, tall = BUSY - 10;
     ctx.beginPath();
@@ -259,7 +268,7 @@ export class Timeline {
     this.tip.style.setProperty("transform", `translate(${event.offsetX + (right ? -12 : 12)}px, ${event.offsetY + 14}px)${right ? " translateX(-100%)" : ""}`);
     if (this.hovered === bar) return;
     this.hovered = bar;
-    const facts = [f.seconds(bar.to - bar.x), bar.worker >= 0 ? `worker ${bar.worker}` : null, Number.isNaN(bar.reward) ? null : `reward ${f.reward(bar.reward)}`];
+    const facts = [f.seconds(bar.seconds), bar.worker >= 0 ? `worker ${bar.worker}` : null, Number.isNaN(bar.reward) ? null : `reward ${f.reward(bar.reward)}`];
     const name = h("b", {}, `#${bar.slot}`);
     fill(this.tip, name, h("span", { class: `pill s-${NAMES[bar.status]}` }, NAMES[bar.status] || "?"), h("div", { class: "dim" }, facts.filter(Boolean).join(" · ")));
     clearTimeout(this.asking);
@@ -274,13 +283,17 @@ export class Timeline {
 // that did not end well are marked at the foot, as high as their share.
 function paintBars(ctx, { from: starts, to: ends, statuses, count }, codes, colours, { width, from, to, per, y, tall }) {
   let start = 0, end = -1, all = 0, bad = 0, longest = 0, worst = 0, paint = 0, mark = 0;
+  const failures = []; // nothing is painted over them
+  const fill = (code, x, top, wide, high) => {
+    ctx.fillStyle = colours[code];
+    ctx.fillRect(x, top, wide, high);
+  };
   const flush = () => {
-    ctx.fillStyle = colours[paint];
-    ctx.fillRect(start, y, Math.max(end - start, 0.8), tall);
-    if (bad && mark !== paint) {
-      const high = Math.max(1.5, (tall * bad) / all);
-      ctx.fillStyle = colours[mark];
-      ctx.fillRect(start, y + tall - high, Math.max(end - start, 0.8), high);
+    const wide = Math.max(end - start, 0.8);
+    if (!bad || mark !== paint) fill(paint, start, y, wide, tall);
+    if (bad) {
+      const high = mark === paint ? tall : Math.max(1.5, (tall * bad) / all);
+      failures.push([mark, start, y + tall - high, wide, high]);
     }
     end = -1;
   };
@@ -309,6 +322,7 @@ function paintBars(ctx, { from: starts, to: ends, statuses, count }, codes, colo
     if (wide) flush();
   }
   if (end >= 0) flush();
+  for (const one of failures) fill(...one);
 }
 
 function niceStep(rough) {
