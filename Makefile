@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 READY := $(VENV)/.ready
 READY_TO_TEST := $(VENV)/.ready-to-test
 
-.PHONY: help setup demo test nightly docs package audit check bench screenshots format clean
+.PHONY: help setup demo test nightly docs package audit check bench soak screenshots format clean
 
 help:
 	@echo "make demo    20 questions to agents with a calculator: no key, no server"
@@ -16,7 +16,8 @@ help:
 	@echo "make package wheel and sdist in dist/, and each extra tried in a clean environment"
 	@echo "make audit   known weaknesses of what we depend on"
 	@echo "make check   ruff, pyright, import-linter"
-	@echo "make bench   how fast the engines are, side by side with Python's own pools"
+	@echo "make bench   how fast it is beside its peers: makes docs/figures.md; then engines, agents, store"
+	@echo "make soak    an hour of 100,000 tasks on all engines, while workers, nodes and drivers are killed"
 	@echo "make screenshots  the pictures of the view in docs/screenshots, made anew"
 	@echo "make format  let ruff format the code"
 	@echo "make clean   remove what these commands made"
@@ -68,9 +69,13 @@ check: $(READY_TO_TEST)
 	$(BIN)/lint-imports
 
 bench: $(READY_TO_TEST)
+	$(BIN)/python benchmarks/peers
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/agents.py
 	$(BIN)/python benchmarks/store.py
+
+soak: $(READY_TO_TEST)
+	$(BIN)/python scripts/soak
 
 screenshots: $(READY_TO_TEST)
 	$(BIN)/python scripts/screenshots.py
