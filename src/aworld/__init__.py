@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from aworld.tools.base import Tool, tool
     from aworld.utils.run_util import exec_tasks
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Imported when first asked for: a worker process needs few of them, and starts the faster for it.
 _HOMES = {
