@@ -142,7 +142,7 @@ def _playing(agent: Any) -> Any:
 
 def _tasks(file: TrainFile, source: str) -> list[Task]:
     from aworld.agents.playing import Player
-    from aworld.train.parts import listed_tasks
+    from aworld.train.tasks import listed_tasks
 
     place = file.place(source)
     fields = {field: column or None for field, column in file.table("fields").items()}

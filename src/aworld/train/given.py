@@ -16,8 +16,8 @@ from aworld.policies.opening import open_policy
 from aworld.rewards.base import Reward
 from aworld.rewards.catalog import named
 from aworld.train.binding import in_environment
-from aworld.train.parts import listed_tasks, to_be_trained
 from aworld.train.task_call import right_or_done
+from aworld.train.tasks import listed_tasks, to_be_trained
 
 TaskSource = Iterable[Task] | str | Path | Callable[[], Any]
 

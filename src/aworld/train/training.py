@@ -15,32 +15,17 @@ from aworld.policies.base import Message, Policy
 from aworld.rewards.base import Reward
 from aworld.rewards.truth import check_truth
 from aworld.serve.weight_sync import WeightSync
-from aworld.train.beginnings import check_changes, facts_of
-from aworld.train.binding import with_model
-from aworld.train.checkpoints import checkpoints, read_state, restore
-from aworld.train.choosing import TaskChooser
-from aworld.train.collecting import Collector
+from aworld.train.checkpoints import checkpoints
 from aworld.train.config import TrainConfig
 from aworld.train.demonstrations import Conversation
-from aworld.train.earlier import Slots
 from aworld.train.episodes import Episode
 from aworld.train.journal import METRICS, evaluations_of, read_journal, start_of
-from aworld.train.loop import Exam, Loop
-from aworld.train.parts import (
-    claim,
-    empty_buffer,
-    last_checkpoint,
-    listed_tasks,
-    open_journals,
-    open_server,
-    open_trainer,
-)
+from aworld.train.parts import open_trainer
+from aworld.train.plan import Plan
+from aworld.train.tasks import listed_tasks
 from aworld.train.team import Alone, help_out, leading, open_team
 from aworld.train.tracking import Tracker
-from aworld.train.trainer import RLTrainer
-from aworld.train.warming import Lessons, warm_up
-
-REFERENCE = "reference"
+from aworld.train.warming import Lessons
 
 log = logging.getLogger("aworld")
 
@@ -103,26 +88,18 @@ def train(
         raise ConfigError("training needs a reward: a function of (task, trajectory), or a name")
     lessons = Lessons(demonstrations, worked_examples)
     lessons.check(config)
-    learned, examined = listed_tasks(tasks), None if held_out is None else listed_tasks(held_out)
+    learned = listed_tasks(tasks)
+    examined = None if held_out is None else listed_tasks(held_out)
     check_truth(reward, learned)
+    plan = Plan(
+        agent, learned, reward, config, policy, examined, lessons, trackers, weight_sync, resume
+    )
     folder = Path(config.run_dir)
     with open_team(policy) as team:
         if not team.leads:
             return _helped(team, policy, config)
         with leading(team) as end, ExitStack() as stack:
-            loop = _opened(
-                stack,
-                agent,
-                learned,
-                reward,
-                config,
-                policy=policy,
-                examined=examined,
-                lessons=lessons,
-                trackers=trackers,
-                weight_sync=weight_sync,
-                resume=resume,
-            )
+            loop = plan.open(stack)
             loop.run()
             if loop.taught_nothing >= loop.step > 0:
                 log.warning("no episode of any step has trained: `aworld why %s` says why", folder)
@@ -145,66 +122,3 @@ def _helped(team: Alone, policy: Policy, config: TrainConfig) -> TrainResult:
     policy.version = facts.pop("version")
     team.spread(policy.parameters())
     return TrainResult(Path(config.run_dir), policy, **facts)
-
-
-def _opened(
-    stack: ExitStack,
-    agent: Any,
-    learned: Sequence[Task],
-    reward: Reward | str,
-    config: TrainConfig,
-    *,
-    policy: Policy,
-    examined: Sequence[Task] | None,
-    lessons: Lessons,
-    trackers: Iterable[Tracker],
-    weight_sync: WeightSync | None,
-    resume: bool,
-) -> Loop:
-    """A loop that is ready to run: all is checked and open, and the model is warm."""
-    folder = Path(config.run_dir)
-    lock = claim(stack, folder)
-    place = last_checkpoint(folder, resume)
-    state = None if place is None else read_state(place)
-    facts = facts_of(config, learned, reward)
-    if state is not None:
-        check_changes(folder, facts)
-    told, verdicts = open_journals(stack, folder, facts, trackers, state)
-    served = open_server(stack, policy, config, weight_sync)
-    playing = with_model(agent, served.model(config.temperature))
-    exam = None
-    if examined is not None:
-        examinee = with_model(agent, served.model(config.eval_temperature))
-        exam = Exam(examined, examinee, reward, config)
-    chooser = TaskChooser(learned, playing, seed=config.seed, curriculum=config.curriculum)
-    trainer: RLTrainer | None = None
-    buffer, received = empty_buffer(config, policy, weight_sync), Slots() if resume else None
-    if place is not None and state is not None:
-        trainer = open_trainer(policy, config, folder / REFERENCE)
-        buffer = restore(place, state, trainer)
-        chooser.restore(state["data"]["chooser"])
-        received = Slots(**state["data"]["received"])
-    collector = Collector(config.rollouts(reward), chooser, buffer, lock=lock, received=received)
-    stack.callback(collector.close)
-    if trainer is None:
-        if config.warm_up.steps:
-            before = {} if exam is None else exam.take("start")
-            pupil = with_model(agent, served.model(config.warm_up.temperature))
-            figures = warm_up(policy, pupil, learned, reward, config, lessons)
-            figures |= {f"start_{name}": value for name, value in before.items()}
-            for tracker in told:
-                tracker.log(0, figures)
-        trainer = open_trainer(policy, config, folder / REFERENCE)
-    if weight_sync is not None:
-        weight_sync.send(policy)
-    buffer.advance(policy.version)
-    loop = Loop(
-        config, trainer, collector, buffer, verdicts, told, exam, weight_sync, served.failure
-    )
-    if state is None:
-        if exam is not None:
-            loop.log(loop.examined("step-0"))
-        loop.save()
-    else:
-        loop.step = state["step"]
-    return loop
