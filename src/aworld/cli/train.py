@@ -72,6 +72,7 @@ def train(
         say(remark)
     use_threads(file.get("threads"))
     policy = job.open_policy()
+    file.config.check_room(policy.context_tokens)
     demonstrations = job.episodes(policy)
     if dry_run:
         _tell(job, policy, as_json=json)

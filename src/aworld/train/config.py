@@ -10,12 +10,18 @@ from typing import Any, get_args
 from aworld.config import KnownKeysOnly, RunConfig, check_count
 from aworld.errors import ConfigError, unknown_name
 from aworld.train.algorithms import Recipe, open_algorithm
-from aworld.train.algorithms.settings import GroupSettings, check_choice, check_number
+from aworld.train.algorithms.settings import (
+    GroupSettings,
+    check_choice,
+    check_number,
+    check_numbers,
+)
 from aworld.train.precision import Precision
 from aworld.train.schedules import Schedule
 from aworld.train.tracking import TRACKERS
 
 SET_BY_TRAINING = ("samples", "reward", "run_dir", "seed", "sequence_dependent")
+HOTTEST = 100  # the policy server samples no hotter
 NO_BUDGETS = ("max_cost", "max_tokens")  # a step would wait for rollouts that are never begun
 
 
@@ -43,7 +49,7 @@ class WarmUp(KnownKeysOnly):
         check_count("warm_up.batch", self.batch, least=1)
         check_count("warm_up.rounds", self.rounds, least=1)
         check_number("warm_up.learning_rate", self.learning_rate)
-        check_number("warm_up.temperature", self.temperature)
+        check_number("warm_up.temperature", self.temperature, most=HOTTEST)
         check_number("warm_up.least_reward", self.least_reward, least=-1e9)
 
 
@@ -127,9 +133,9 @@ class TrainConfig(KnownKeysOnly):
             check_count(name, getattr(self, name), least=1)
         for name in ("refills", "max_staleness", "warm_up_steps", "eval_every"):
             check_count(name, getattr(self, name), least=0)
-        for name in ("learning_rate", "weight_decay", "gradient_clip", "eval_temperature"):
-            check_number(name, getattr(self, name))
-        check_number("temperature", self.temperature, least=1e-3)
+        check_numbers(self, "learning_rate", "weight_decay", "gradient_clip")
+        check_number("temperature", self.temperature, least=1e-3, most=HOTTEST)
+        check_number("eval_temperature", self.eval_temperature, most=HOTTEST)
         if self.reply_tokens is not None:
             check_count("reply_tokens", self.reply_tokens, least=1)
         check_choice("schedule", self.schedule, get_args(Schedule))
@@ -149,6 +155,14 @@ class TrainConfig(KnownKeysOnly):
             if name not in TRACKERS:
                 raise ConfigError(unknown_name("tracker", str(name), TRACKERS))
         self._check_engine()
+
+    def check_room(self, context_tokens: int) -> None:
+        """Of a model with so many tokens: a reply must leave some for the question."""
+        if self.reply_tokens is not None and self.reply_tokens >= context_tokens:
+            raise ConfigError(
+                f"reply_tokens={self.reply_tokens} leaves no room for a question: the model has a "
+                f"context of {context_tokens} tokens"
+            )
 
     def _check_engine(self) -> None:
         untouched = RunConfig()

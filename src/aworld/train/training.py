@@ -84,6 +84,7 @@ def train(
         raise ConfigError(f"config must be a TrainConfig, got {config!r:.80}")
     if not isinstance(policy, Policy):
         raise ConfigError(f"policy must be a Policy (see open_policy), got {policy!r:.80}")
+    config.check_room(policy.context_tokens)
     if reward is None:
         raise ConfigError("training needs a reward: a function of (task, trajectory), or a name")
     lessons = Lessons(demonstrations, worked_examples)
