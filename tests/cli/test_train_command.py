@@ -186,5 +186,5 @@ def test_an_environment_can_be_trained_in(shell):
     told = shell.json("train", "lessons/lesson.toml", "-q")
     assert (told["steps"], list(told["evaluations"])) == (2, ["0", "2"])
     assert told["last"]["episodes"] == 8
-    episodes = shell.json("why", "runs/lesson", "task-1")["episodes"]
+    episodes = shell.json("why", "runs/lesson", "games.py:Game-1")["episodes"]
     assert {one["reward"] for one in episodes} <= {0.0, 1.0, None}
