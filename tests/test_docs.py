@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -240,3 +241,19 @@ def test_the_example_runs_and_shows_what_it_promises(name, seen):
     )
     assert done.returncode == 0, done.stderr
     assert re.search(seen, done.stdout + done.stderr), done.stdout
+
+
+@pytest.mark.slow
+def test_the_example_for_a_gpu_goes_a_step_on_a_cpu(tmp_path):
+    example = ROOT / "examples/train_calculator/train.py"
+    done = subprocess.run(
+        [sys.executable, example, "--small", "--workers", "2", "--folder", tmp_path / "run"],
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"step   0  start_pass@1 \S+  imitated [1-9]", done.stdout), done.stdout
+    summary = json.loads(done.stdout.splitlines()[-1])
+    assert summary["parameters"] > 100_000_000
+    assert summary["evaluations"].keys() == {"0", "1"}

@@ -1,6 +1,7 @@
 """SmolLM2 (135 million parameters) learns to use tools, on one GPU in some minutes.
 
     python examples/train_calculator/train.py [--lesson calculator|shopping] [--folder FOLDER]
+    python examples/train_calculator/train.py --small   # one step on a CPU, to see it go
 
 At first it hardly ever gives the right answer, and never calls a tool. With worked examples before
 the question it does; what it did well is imitated without them (warm-up), and then GRPO goes on by
@@ -27,6 +28,7 @@ options.add_argument("--steps", type=int, default=40)
 options.add_argument("--rate", type=float, default=2e-5)
 options.add_argument("--workers", type=int, default=8)
 options.add_argument("--seed", type=int, default=0)
+options.add_argument("--small", action="store_true", help="a step of a few questions, for a CPU")
 
 
 class Curve:
@@ -55,9 +57,9 @@ def main() -> None:
     config = TrainConfig(
         run_dir=asked.folder,
         algorithm="grpo",
-        steps=asked.steps,
-        tasks_per_step=32,
-        samples=16,
+        steps=1 if asked.small else asked.steps,
+        tasks_per_step=4 if asked.small else 32,
+        samples=4 if asked.small else 16,
         updates_per_batch=2,
         learning_rate=asked.rate,
         reply_tokens=64,
@@ -66,13 +68,13 @@ def main() -> None:
         checkpoint_every=20,
         seed=asked.seed,
         warm_up=WarmUp(
-            steps=lesson.updates,
-            batch=32,
-            rounds=lesson.rounds,
+            steps=2 if asked.small else lesson.updates,
+            batch=4 if asked.small else 32,
+            rounds=1 if asked.small else lesson.rounds,
             temperature=0.7,
             learning_rate=3e-5,
         ),
-        engine=RunConfig(worker_num=asked.workers, tasks_per_worker=64, timeout=120),
+        engine=RunConfig(worker_num=asked.workers, tasks_per_worker=64, timeout=600),
     )
     questions = tasks_of(lesson, 2200, asked.seed)
     random.Random(asked.seed).shuffle(questions)
@@ -82,7 +84,7 @@ def main() -> None:
         last_number_is_right,
         config,
         policy=policy,
-        held_out=questions[:200],
+        held_out=questions[: 4 if asked.small else 200],
         worked_examples=examples_of(lesson, count=6, seed=99),
         trackers=[Curve()],
     )
