@@ -61,7 +61,7 @@ def main() -> None:
         _make_runs(folder)
         live = _start(folder)
         try:
-            _wait_for_results(folder / "search-live")
+            _wait_for_results(folder / "search-live", live)
             with ViewServer(folder, port=0) as server, sync_playwright() as playwright:
                 program = shutil.which("chromium") or shutil.which("google-chrome")
                 browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
@@ -93,11 +93,13 @@ def _start(folder: Path) -> subprocess.Popen[Any]:
     return subprocess.Popen(command, cwd=folder, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
 
 
-def _wait_for_results(run: Path) -> None:
+def _wait_for_results(run: Path, live: subprocess.Popen[Any]) -> None:
     from aworld import open_run
 
     while True:
         time.sleep(0.5)
+        if live.poll() is not None:
+            sys.exit(f"the live run has ended too soon, with exit code {live.returncode}")
         if (run / "run.db").exists():
             with open_run(run) as opened:
                 if sum(opened.counts().values()) >= 150:

@@ -167,6 +167,15 @@ def test_a_run_conf_that_is_none_is_refused(conf):
         Runners.stream_tasks([Task(input=1, agent=agent)], conf)
 
 
+@pytest.mark.parametrize("conf", [{"worker_num": 2}, {}, "local"])
+def test_a_run_is_resumed_by_a_run_conf_only(tmp_path, conf):
+    Runners.sync_run_task(
+        Task(input=1, agent=agent), RunConfig(worker_num=0, run_dir=tmp_path / "run")
+    )
+    with pytest.raises(ConfigError, match="run_conf must be a RunConfig"):
+        Runners.resume(tmp_path / "run", agent=agent, run_conf=conf)
+
+
 @pytest.mark.parametrize(("name", "value"), [("timeout", "x"), ("timeout", -1), ("id", 5)])
 def test_a_task_that_was_spoilt_later_is_refused(name, value):
     task = Task(input=1, agent=agent)

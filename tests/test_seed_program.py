@@ -1,4 +1,4 @@
-"""The seed's program runs as printed: as a script, in a notebook, inside a running event loop."""
+"""A program of three tasks runs as written: as a script, in a notebook, in a running event loop."""
 
 from __future__ import annotations
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
-from aworld.core.shown import harmless, shortened
+from aworld.core.shown import as_word, harmless, shortened
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,10 @@ def test_line_ends_stay_only_where_they_are_wanted():
 def test_long_text_is_cut():
     assert shortened("abcdef", 6) == "abcdef"
     assert shortened("abcdefg", 6) == "abc..."
+
+
+@pytest.mark.parametrize("path", ["runs/a", "my runs/a", "it's mine", "-a", "$HOME;ls"])
+def test_a_path_in_a_command_is_one_word_and_no_option(path):
+    (word,) = shlex.split(as_word(path))
+    assert word in (path, f"./{path}")
+    assert not word.startswith("-")

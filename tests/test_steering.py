@@ -6,6 +6,8 @@ import asyncio
 import threading
 import time
 
+from waiting import until
+
 from aworld import RunConfig, Runners, Task, open_run
 from aworld.store.live import LIVE, PAUSE, ask_to_pause, read_live
 
@@ -13,14 +15,6 @@ from aworld.store.live import LIVE, PAUSE, ask_to_pause, read_live
 async def slow(question):
     await asyncio.sleep(0.2)
     return question
-
-
-def until(condition, seconds=20.0):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.01)
-    return found
 
 
 def recorded(folder):

@@ -20,6 +20,8 @@ from aworld.engines.base import Call, Item, Outcome, Shared
 from aworld.engines.outcomes import OutcomeStream
 from aworld.errors import ConfigError, EngineError, TaskError
 
+SHUT_DOWN = "the executor was shut down: it takes no more calls"
+
 log = logging.getLogger("aworld")
 
 
@@ -104,7 +106,7 @@ class CallRun:
         if self._error is not None:
             raise self._loss()
         if self._closed:
-            raise RuntimeError("the executor was shut down: it takes no more calls")
+            raise RuntimeError(SHUT_DOWN)
 
     def _loss(self) -> EngineLostError:
         return EngineLostError(str(self._error) or repr(self._error))

@@ -77,18 +77,17 @@ class RunConfig(KnownKeysOnly):
     run_dir: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
+        self._check_place()
+        self._check_work()
+        self._check_limits()
+        self._check_record()
+
+    def _check_place(self) -> None:
+        """Where the tasks run."""
         if not isinstance(self.engine_name, str) or not self.engine_name:
             raise ConfigError(f"engine_name must be an EngineName, got {self.engine_name!r}")
-        if self.worker_num is not None:
-            check_count("worker_num", self.worker_num, least=0)
-        check_count("tasks_per_worker", self.tasks_per_worker, least=1)
-        check_count("max_attempts", self.max_attempts, least=1)
-        if self.memory_limit_mb is not None:
-            check_count("memory_limit_mb", self.memory_limit_mb, least=1)
-        if self.max_tokens is not None:
-            check_count("max_tokens", self.max_tokens, least=1)
-        if self.max_cost is not None and not is_positive(self.max_cost):
-            raise ConfigError(f"max_cost must be a positive number or None, got {self.max_cost!r}")
+        if self.cls is not None and not isinstance(self.cls, (type, str)):
+            raise ConfigError(f"cls must be a class or its dotted path, got {self.cls!r}")
         if self.in_local is not None and not isinstance(self.in_local, bool):
             raise ConfigError(f"in_local must be True, False or None, got {self.in_local!r}")
         if self.address is not None and (not isinstance(self.address, str) or not self.address):
@@ -97,28 +96,44 @@ class RunConfig(KnownKeysOnly):
             raise ConfigError("in_local=True and an address exclude each other: leave one out")
         if not isinstance(self.engine_options, Mapping):
             raise ConfigError(f"engine_options must be a dict, got {self.engine_options!r}")
-        for switch in ("sequence_dependent", "reuse_process"):
-            if not isinstance(getattr(self, switch), bool):
-                raise ConfigError(f"{switch} must be True or False, got {getattr(self, switch)!r}")
-        check_timeout(self.timeout)
+        check_switch("reuse_process", self.reuse_process)
+
+    def _check_work(self) -> None:
+        """What is run, and how much of it at once."""
+        if self.worker_num is not None:
+            check_count("worker_num", self.worker_num, least=0)
+        check_count("tasks_per_worker", self.tasks_per_worker, least=1)
+        check_switch("sequence_dependent", self.sequence_dependent)
         if self.seed is not None and not is_int(self.seed):
             raise ConfigError(f"seed must be an int or None, got {self.seed!r}")
+        check_count("samples", self.samples, least=1)
+        if self.samples > 1 and self.sequence_dependent:
+            raise ConfigError("sequence_dependent tasks cannot have samples: leave one out")
+
+    def _check_limits(self) -> None:
+        """What a task, a worker and the whole run may take."""
+        check_seconds("timeout", self.timeout, or_none=True)
+        check_count("max_attempts", self.max_attempts, least=1)
+        if self.memory_limit_mb is not None:
+            check_count("memory_limit_mb", self.memory_limit_mb, least=1)
+        if self.max_tokens is not None:
+            check_count("max_tokens", self.max_tokens, least=1)
+        if self.max_cost is not None and not is_positive(self.max_cost):
+            raise ConfigError(f"max_cost must be a positive number or None, got {self.max_cost!r}")
+
+    def _check_record(self) -> None:
+        """What the run is called, scored by and kept in."""
         if not isinstance(self.job_name, str) or not self.job_name.strip():
             raise ConfigError(f"job_name must be a name, got {self.job_name!r}")
         check_text("job_name", self.job_name)
         if len(self.job_name) > 200 or not self.job_name.isprintable():
             raise ConfigError(f"job_name must be one short line, got {self.job_name!r:.80}")
-        check_count("samples", self.samples, least=1)
-        if self.samples > 1 and self.sequence_dependent:
-            raise ConfigError("sequence_dependent tasks cannot have samples: leave one out")
         if self.reward is not None and not (callable(self.reward) or isinstance(self.reward, str)):
             raise ConfigError(f"reward must be a function or a name, got {self.reward!r:.80}")
         if self.run_dir is not None and not isinstance(self.run_dir, (str, os.PathLike)):
             raise ConfigError(f"run_dir must be the path of a folder, got {self.run_dir!r:.80}")
         if self.run_dir is not None and not os.fspath(self.run_dir):
             raise ConfigError("run_dir is empty: give the path of a folder, or leave it out")
-        if self.cls is not None and not isinstance(self.cls, (type, str)):
-            raise ConfigError(f"cls must be a class or its dotted path, got {self.cls!r}")
 
     @property
     def is_local(self) -> bool:
@@ -160,6 +175,14 @@ class AgentConfig(KnownKeysOnly):
             raise ConfigError(f"llm_settings must be a dict, got {self.llm_settings!r:.80}")
 
 
+def checked_run_conf(given: object) -> RunConfig:
+    if given is None:
+        return RunConfig()
+    if not isinstance(given, RunConfig):
+        raise ConfigError(f"run_conf must be a RunConfig, got {given!r:.80}")
+    return given
+
+
 def is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -177,6 +200,11 @@ def check_count(name: str, value: object, *, least: int) -> None:
         raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
+def check_switch(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} must be True or False, got {value!r}")
+
+
 def check_text(name: str, value: str) -> None:
     try:
         value.encode()
@@ -184,8 +212,9 @@ def check_text(name: str, value: str) -> None:
         raise ConfigError(f"{name} is no valid text: {value!a:.80}") from None
 
 
-def check_timeout(value: object) -> None:
-    if value is None:
+def check_seconds(name: str, value: object, *, or_none: bool = False) -> None:
+    if or_none and value is None:
         return
     if not is_positive(value):
-        raise ConfigError(f"timeout must be a positive number of seconds or None, got {value!r}")
+        wanted = "a positive number of seconds" + (" or None" if or_none else "")
+        raise ConfigError(f"{name} must be {wanted}, got {value!r}")

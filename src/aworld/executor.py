@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from aworld.calls import CallRun, Submission
-from aworld.config import RunConfig, check_count
+from aworld.config import RunConfig, check_count, checked_run_conf
 from aworld.core.failure import describe_error
 from aworld.errors import ConfigError, TaskError
 
@@ -79,9 +79,7 @@ class DistributedExecutor(Executor):
 
 
 def _with_workers(num_workers: int | None, conf: RunConfig | None) -> RunConfig:
-    if conf is not None and not isinstance(conf, RunConfig):
-        raise ConfigError(f"run_conf must be a RunConfig, got {conf!r:.80}")
-    conf = conf or RunConfig()
+    conf = checked_run_conf(conf)
     if conf.sequence_dependent:
         raise ConfigError("an executor's calls are independent: leave out sequence_dependent")
     if num_workers is None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, Collection, Iterable, Iterator, Mappi
 from typing import Any, NamedTuple, Protocol
 
 from aworld.agents.calling import why_no_agent
-from aworld.config import RunConfig, check_timeout
+from aworld.config import RunConfig, check_seconds
 from aworld.core.failure import ErrorInfo
 from aworld.core.task import Task, TaskResponse
 from aworld.draining import NOT_BEGUN
@@ -182,9 +182,10 @@ class Intake:
             raise ConfigError(f"task {task.id!r} (at {position}) {problem}")
         if not isinstance(task.id, str):
             raise ConfigError(f"tasks[{position}] has the id {task.id!r}: it must be a str")
-        check_timeout(task.timeout)  # tasks can be changed after they were made
+        # tasks can be changed after they were made
+        check_seconds("timeout", task.timeout, or_none=True)
         if task.tools or self._conf.max_cost is not None:
-            from aworld.agents.inside import check_agent  # not needed otherwise, and not light
+            from aworld.agents.checking import check_agent  # not needed otherwise, and not light
 
             try:
                 check_agent(task, self._conf)
@@ -244,9 +245,9 @@ def _seed_key(task: Task, ticket: Ticket, index: int) -> str:
 def _the_reward(conf: RunConfig) -> Any:
     if conf.reward is None:
         return None
-    from aworld.rewards.catalog import named
+    from aworld.rewards.catalog import the_reward
 
-    reward = named(conf.reward) if isinstance(conf.reward, str) else conf.reward
+    reward = the_reward(conf.reward)
     try:
         Shared.of(reward, "reward")
     except UnpicklableError as error:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from aworld.calls import EngineLostError, cancel
-from aworld.config import EngineName, RunConfig
+from aworld.calls import SHUT_DOWN, EngineLostError, Submission, cancel
+from aworld.config import EngineName, RunConfig, checked_run_conf
 from aworld.errors import ConfigError, EngineError
 from aworld.executor import DistributedExecutor, as_result
 
@@ -32,15 +32,6 @@ class _Place:
     load: int = 0  # calls in flight
 
 
-class _NodeCall(NamedTuple):
-    """A call, wherever it is run."""
-
-    result: Future[Any]
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-
 class RemoteNodeExecutor:
     """Runs each call on the node with the least in flight.
 
@@ -53,9 +44,9 @@ class RemoteNodeExecutor:
     def __init__(self, nodes: Iterable[str] | None = None, run_conf: RunConfig | None = None):
         from aworld.engines import ray_runtime
 
-        conf = run_conf or RunConfig(engine_name=EngineName.RAY)
-        if not isinstance(conf, RunConfig):
-            raise ConfigError(f"run_conf must be a RunConfig, got {conf!r:.80}")
+        if run_conf is None:
+            run_conf = RunConfig(engine_name=EngineName.RAY)
+        conf = checked_run_conf(run_conf)
         if conf.engine_name != EngineName.RAY or conf.cls is not None or conf.in_local:
             raise ConfigError(
                 "nodes are those of a Ray cluster: set engine_name=EngineName.RAY, not in_local"
@@ -98,7 +89,7 @@ class RemoteNodeExecutor:
         """Starts a call, and returns the id under which its result will be found."""
         task_id = uuid.uuid4().hex
         result: Future[Any] = Future()
-        self._send(_NodeCall(result, task_fn, args, kwargs))
+        self._send(Submission(result, task_fn, args, kwargs))
         self._futures[task_id] = result
         return task_id
 
@@ -177,11 +168,11 @@ class RemoteNodeExecutor:
 
     # -- how a call finds its node ----------------------------------------------------------------
 
-    def _send(self, call: _NodeCall, reason: Exception | None = None) -> None:
+    def _send(self, call: Submission, reason: Exception | None = None) -> None:
         """`reason` is why it is sent again."""
         with self._changed:
             if self._closed and reason is None:
-                raise RuntimeError("the executor was shut down: it takes no more calls")
+                raise RuntimeError(SHUT_DOWN)
             while self._places:
                 name = min(self._places, key=lambda name: self._places[name].load)
                 place = self._places[name]
@@ -194,10 +185,10 @@ class RemoteNodeExecutor:
             else:
                 raise EngineError(f"no node is left to run on; the last one: {reason}")
             place.load += 1
-            self._unfinished.add(call.result)
+            self._unfinished.add(call.future)
         future.add_done_callback(partial(self._ended, name, place, call))
 
-    def _ended(self, name: str, place: _Place, call: _NodeCall, future: Future[Any]) -> None:
+    def _ended(self, name: str, place: _Place, call: Submission, future: Future[Any]) -> None:
         with self._changed:
             place.load -= 1
         error = None if future.cancelled() else future.exception()
@@ -208,14 +199,14 @@ class RemoteNodeExecutor:
             except Exception as reason:
                 error = reason
         with self._changed:
-            self._unfinished.discard(call.result)
+            self._unfinished.discard(call.future)
             self._changed.notify_all()
         if future.cancelled():
-            cancel(call.result)
+            cancel(call.future)
         elif error is not None:
-            call.result.set_exception(error)
+            call.future.set_exception(error)
         else:
-            call.result.set_result(future.result())
+            call.future.set_result(future.result())
 
     def _take_out(self, name: str, place: _Place, error: Exception) -> None:
         with self._changed:
@@ -253,7 +244,7 @@ def _chosen(names: Iterable[str] | None, living: list[Node]) -> dict[str, Node]:
             what = "no node is called" if not found else f"{len(found)} nodes are called"
             raise ConfigError(f"{what} {name!r}; known: {known}")
         if found[0] in chosen.values():
-            raise ConfigError(f"node {name!r} is named twice")
+            raise ConfigError(f"node {name!r} is named twice: name each once")
         chosen[name] = found[0]
     if not chosen:
         raise ConfigError("nodes is empty: name at least one, or give None for all")

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aworld.config import check_timeout
+from aworld.config import check_seconds
 from aworld.core.failure import ErrorInfo
 from aworld.errors import ConfigError
 from aworld.rewards.base import Reward, Scored
-from aworld.rewards.catalog import name_of, named
+from aworld.rewards.catalog import name_of, the_reward
 from aworld.rewards.scoring import score
 from aworld.store.reader import Damage, Run
 from aworld.store.writer import RunWriter
@@ -49,8 +49,8 @@ def rescore(
     `on_progress(done, all)` is called in between. Where no score at all is known, nothing is
     recorded.
     """
-    check_timeout(timeout)
-    function = named(reward) if isinstance(reward, str) else reward
+    check_seconds("timeout", timeout, or_none=True)
+    function = the_reward(reward)
     if not callable(function):
         raise ConfigError(f"reward must be a function or a name, got {reward!r:.80}")
     name = name or (reward if isinstance(reward, str) else name_of(function))

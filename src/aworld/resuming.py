@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aworld.config import RunConfig
+from aworld.config import RunConfig, checked_run_conf
 from aworld.core.failure import STATUSES
 from aworld.core.plugins import load_dotted
 from aworld.core.task import Task
 from aworld.errors import ConfigError, unknown_name
 from aworld.intake import Intake
 from aworld.recorder import Recorder
-from aworld.rewards.catalog import name_of, named
+from aworld.rewards.catalog import name_of, the_reward
 from aworld.store.reader import Run, open_run
 from aworld.stream import TaskStream
 
@@ -52,7 +52,7 @@ def _resume(conf: RunConfig, intake: Intake, **options: Any) -> Recorder:
 def _config(run: Run, given: RunConfig | None, reward: Any) -> RunConfig:
     """As the run began, unless another is given. What makes its results what they are stays."""
     began = RunConfig(**run.config.get("run", {}))
-    conf, usual = given or began, RunConfig()
+    conf, usual = began if given is None else checked_run_conf(given), RunConfig()
     for name in LASTING:
         now, before = getattr(conf, name), getattr(began, name)
         if now == getattr(usual, name):
@@ -77,7 +77,7 @@ def _reward(run: Run, given: Any, configured: Any) -> Any:
             f"{run.folder} was scored by {began!r}, which cannot be found by its name: give the "
             "function again, as reward="
         )
-    name = name_of(named(reward) if isinstance(reward, str) else reward)
+    name = name_of(the_reward(reward))
     if name != began:
         scored = f"scored by {began!r}" if began else "not scored"
         raise ConfigError(

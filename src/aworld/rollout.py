@@ -168,9 +168,6 @@ async def _scored(
     return scored.value
 
 
-rollout.result_parts = Report._fields  # type: ignore[attr-defined]
-
-
 def _observation(assignment: Assignment, metadata: dict[str, Any]) -> Observation:
     info: dict[str, Any] = {
         "task_id": assignment.task_id,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from aworld.config import RunConfig
+from aworld.config import RunConfig, checked_run_conf
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError, DamagedError, RunError
 from aworld.events import EventStream
@@ -53,7 +53,7 @@ class Runners:
     @staticmethod
     def stream_tasks(task: Tasks, run_conf: RunConfig | None = None) -> TaskStream:
         """Gives the responses as they finish, to `for` as well as to `async for`."""
-        conf = _checked(run_conf)
+        conf = checked_run_conf(run_conf)
         if conf.run_dir is None:
             return TaskStream(task, conf)
         from aworld.recorder import Recorder
@@ -118,7 +118,7 @@ class Runners:
         """Gives what happens in one task while it runs: text, tool calls and results, the end."""
         if not isinstance(task, Task):
             raise ConfigError(f"events are those of one Task, got {task!r:.80}")
-        return EventStream(task, _checked(run_conf))
+        return EventStream(task, checked_run_conf(run_conf))
 
     @staticmethod
     def sync_run(input: Any, agent: Any, run_conf: RunConfig | None = None) -> TaskResponse:
@@ -131,12 +131,6 @@ class Runners:
         """Asks one agent one question, from async code."""
         task = Task(input=input, agent=agent)
         return (await Runners.run_task(task, run_conf))[task.id]
-
-
-def _checked(run_conf: RunConfig | None) -> RunConfig:
-    if run_conf is not None and not isinstance(run_conf, RunConfig):
-        raise ConfigError(f"run_conf must be a RunConfig, got {run_conf!r:.80}")
-    return run_conf or RunConfig()
 
 
 def _run_to_its_end(open_stream: Callable[[], TaskStream]) -> Responses:

@@ -54,6 +54,11 @@ def pass_hat_k(samples: int, passed: int, k: int) -> float:
     return math.comb(passed, k) / math.comb(samples, k)
 
 
+def mean(values: Sequence[float]) -> float:
+    """Of at least one value; however many there are, no digit is lost."""
+    return math.fsum(values) / len(values)
+
+
 def mean_interval(
     values: Iterable[float],
     *,
@@ -72,23 +77,28 @@ def mean_interval(
             raise ConfigError(f"value {position} must be a finite number, got {value!r:.80}")
     if not known:
         raise ConfigError("there is no mean of no values: leave out what has none")
-    if not is_number(confidence) or not 0 < confidence < 1:
-        raise ConfigError(f"confidence must lie between 0 and 1, got {confidence!r:.80}")
+    check_interval(confidence, seed)
     if resamples is not None:
         check_count("resamples", resamples, least=1)
-    if not is_int(seed):
-        raise ConfigError(f"seed must be an int, got {seed!r:.80}")
-    mean = _mean(known)
+    middle = mean(known)
     if len(known) == 1:
-        return Estimate(mean, None, None, 1, confidence)
+        return Estimate(middle, None, None, 1, confidence)
     if resamples is None and len(known) > MOST_RESAMPLED:
-        return _normal_interval(known, mean, confidence)
+        return _normal_interval(known, confidence)
     chance = random.Random(seed)
     times = USUAL_RESAMPLES if resamples is None else resamples
-    means = sorted(_mean(chance.choices(known, k=len(known))) for _ in range(times))
+    means = sorted(mean(chance.choices(known, k=len(known))) for _ in range(times))
     tail = (1 - confidence) / 2
     low, high = _quantile(means, tail), _quantile(means, 1 - tail)
-    return Estimate(mean, low, high, len(known), confidence)
+    return Estimate(middle, low, high, len(known), confidence)
+
+
+def check_interval(confidence: object, seed: object) -> None:
+    """What an interval is asked for with."""
+    if not is_number(confidence) or not 0 < confidence < 1:  # type: ignore[operator]
+        raise ConfigError(f"confidence must lie between 0 and 1, got {confidence!r:.80}")
+    if not is_int(seed):
+        raise ConfigError(f"seed must be an int, got {seed!r:.80}")
 
 
 def compare(
@@ -138,12 +148,13 @@ def grouped(
     return groups
 
 
-def _normal_interval(values: Sequence[float], mean: float, confidence: float) -> Estimate:
+def _normal_interval(values: Sequence[float], confidence: float) -> Estimate:
     """Never outside the values themselves."""
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    middle = mean(values)
+    variance = math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
     half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(variance / len(values))
-    low, high = max(mean - half, min(values)), min(mean + half, max(values))
-    return Estimate(mean, low, high, len(values), confidence)
+    low, high = max(middle - half, min(values)), min(middle + half, max(values))
+    return Estimate(middle, low, high, len(values), confidence)
 
 
 def _check_sampling(samples: int, passed: int, k: int) -> None:
@@ -154,10 +165,6 @@ def _check_sampling(samples: int, passed: int, k: int) -> None:
         raise ConfigError(f"passed={passed} is more than samples={samples}")
     if k > samples:
         raise ConfigError(f"k={k} needs at least as many samples, there are {samples}")
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

@@ -83,6 +83,7 @@ def test_what_makes_no_sense_is_refused_when_the_agent_is_made(arguments, proble
         ({"prices": {"in": 1, "out": 2}}, "prices must be two numbers"),
         ({"cache": True}, "cache must be the path"),
         ({"timeout": "long"}, "timeout"),
+        ({"connect_seconds": None}, "connect_seconds must be a positive number of seconds, got"),
         ({"retries": -1}, "retries"),
         ({"retrie": 3}, "did you mean 'retries'"),
     ],

@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,10 +130,3 @@ def environment() -> dict[str, str]:
     """Without a model, and without what would make rich believe in a terminal."""
     hidden = ("LLM_", "OPENAI_", "FORCE_COLOR", "TTY_", "COLUMNS")
     return {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
-
-
-def until(condition: Callable[[], object], *, seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.005)

@@ -123,7 +123,7 @@ def test_the_traceback_is_shown_when_it_is_asked_for(prepared):
 def test_help_is_quick_and_loads_nothing_heavy(prepared):
     begin = time.perf_counter()
     assert "resume" in prepared("--help").stdout
-    assert time.perf_counter() - begin < 2  # 0.25 s on a quiet machine
+    assert time.perf_counter() - begin < 5  # 0.25 s on a quiet machine
     code = "import sys; import aworld.cli.main; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     heavy = {"ray", "pyspark", "torch", "openai", "numpy", "pyarrow", "aworld.stream", "sqlite3"}

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 
-from shell import until
+from waiting import until
 
 from aworld.store import open_run
 

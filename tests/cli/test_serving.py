@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import socket
+import subprocess
+import sys
 
 import openai
 import pytest
@@ -41,6 +43,7 @@ def test_it_serves_a_saved_model_until_it_is_told_to_stop(shell, number):
     [
         (("mine", "--device", "cpu"), "the model 'mine' has no device: leave it out"),
         (("byte", "--chat-template", "hermes"), "the byte model has no chat_template"),
+        (("byte", "--device", "cuda"), "the byte model has no device"),
         (("empty",), "no model can be loaded from 'empty'"),
         (("none.gguf",), "there is no model file"),
         (("mine", "--port", "70000"), "less than or equal to 65535"),
@@ -62,3 +65,12 @@ def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, capsys, argumen
     assert said in error
     assert len(error.splitlines()) == 1
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_neither_torch_nor_starlette_is_imported_with_aworld():
+    code = (
+        "import sys, aworld, aworld.policies, aworld.serve, aworld.cli.serve; "
+        "print({'torch', 'starlette', 'uvicorn', 'transformers'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -74,7 +74,7 @@ def test_many_runs_are_listed_at_once(watched, tmp_path):
         shutil.copytree(watched.folder / "runs/first", tmp_path / f"runs/run-{number:03}")
     begin = time.perf_counter()
     assert len(Shell(tmp_path)("ls").stdout.splitlines()) == 101
-    assert time.perf_counter() - begin < 3  # 0.4 s on a quiet machine
+    assert time.perf_counter() - begin < 10  # 0.4 s on a quiet machine
 
 
 def test_a_page_of_results_is_shown(watched):

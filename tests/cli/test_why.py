@@ -119,7 +119,7 @@ def test_what_the_model_or_the_data_say_cannot_steer_the_terminal(folder, capsys
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("lesson", "onne"), "no task named 'onne' was chosen in lesson; did you mean 'one'"),
+        (("lesson", "onne"), "no task named 'onne' in lesson; did you mean 'one'"),
         (("lesson", "one@999"), "did you mean 'one@"),
         (("lesson", "one", "--sample", "4"), "there is no sample 4: lesson has 0 to 3"),
         (("lesson/evaluations/step-0",), "is an evaluation: held-out tasks never train"),

@@ -297,7 +297,7 @@ def test_a_driver_that_ends_leaves_no_worker_in_the_cluster(name, how, tmp_path)
             time.sleep(0.1)
         assert len(workers_of(job_name)) == 2
         driver.send_signal(how)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while workers_of(job_name) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert workers_of(job_name) == []

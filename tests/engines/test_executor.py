@@ -12,6 +12,7 @@ from concurrent.futures import CancelledError, as_completed, wait
 from operator import truediv
 
 import pytest
+from waiting import until
 from workloads import die, raise_by_kind
 
 from aworld import (
@@ -54,13 +55,6 @@ def raise_mute():
 async def note_and_wait(path):
     open(path, "w").close()
     await asyncio.sleep(600)
-
-
-def until(condition, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
 
 
 # -- as an executor ------------------------------------------------------------------------------

@@ -253,6 +253,9 @@ def test_no_network_reaches_it_and_nobody_without_the_key():
 def test_errors_say_what_to_do(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ConfigError, match="did you mean 'temperature'"):
         EmbeddedModel(temprature=1)
+    for wrong in ({"threads": 0}, {"parallel": 1.5}, {"context_tokens": "many"}):
+        with pytest.raises(ConfigError, match=f"{next(iter(wrong))} must be a whole number"):
+            EmbeddedModel(**wrong)
     with pytest.raises(ConfigError, match="there is no model file"):
         asyncio.run(ask("Hi", (), EmbeddedModel(path="/no/such.gguf")))
     with pytest.raises(ConfigError, match="is it a GGUF model"):

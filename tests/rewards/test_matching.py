@@ -16,8 +16,8 @@ from aworld.core.failure import STATUSES
 from aworld.errors import ConfigError
 from aworld.rewards import contains, exact_match, gaia_match, json_match, numeric_match, regex_match
 from aworld.rewards.code_answers import code_in
-from aworld.rewards.figures import last_number, same_number, whole_number
 from aworld.rewards.gaia import normalised, same_answer
+from aworld.rewards.numerals import last_number, same_number, whole_number
 
 MATCHES = [exact_match, numeric_match, contains, json_match, gaia_match]
 json_values = st.recursive(

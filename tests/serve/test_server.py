@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 
 import pytest
 from speaking import ask, chat, small_policy
+from waiting import until
 
 from aworld.errors import ConfigError
 from aworld.serve import PolicyServer
@@ -180,10 +180,10 @@ def test_stopping_answers_those_in_flight_and_closes_the_port():
     server = PolicyServer(policy).start()
     with _post(server, chat(max_tokens=1000)) as connection:
         with policy.paused():
-            _until(lambda: server.generator.load != (0, 0))
+            until(lambda: server.generator.load != (0, 0))
             stopping = threading.Thread(target=server.stop)
             stopping.start()
-            _until(lambda: server.generator._stopping)
+            until(lambda: server.generator._stopping)
         stopping.join()
         answer = connection.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 503")
@@ -197,12 +197,12 @@ def test_a_client_that_leaves_frees_its_place(stream):
     policy = small_policy(ends=False)
     with PolicyServer(policy, max_batch=1) as server:
         connection = _post(server, chat(max_tokens=1000, stream=stream))
-        _until(lambda: server.generator.load == (1, 0))
+        until(lambda: server.generator.load == (1, 0))
         with policy.paused():
             (one,) = server.generator._batch.rows
             connection.close()
-            _until(lambda: one.cancelled)
-        _until(lambda: one.ended)
+            until(lambda: one.cancelled)
+        until(lambda: one.ended)
         assert one.finish_reason is None
         assert 0 < len(one.ids) < 1000
         assert ask(server, chat(max_tokens=3))[0] == 200
@@ -215,10 +215,3 @@ def _post(server, body):
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     connection.sendall(f"{head}\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
     return connection
-
-
-def _until(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)

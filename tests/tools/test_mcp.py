@@ -41,6 +41,28 @@ def with_tools(server: McpServer, scenario: Callable[..., Awaitable[Any]]) -> An
     return asyncio.run(main())
 
 
+# It answers the first question for its tools with nonsense, all others as it should.
+MUMBLING = """
+import json, sys
+
+answers = iter([7])
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    answer = {"jsonrpc": "2.0", "id": asked["id"]}
+    if asked["method"] == "initialize":
+        version = asked["params"]["protocolVersion"]
+        said = {"protocolVersion": version, "capabilities": {"tools": {}}}
+        answer["result"] = {**said, "serverInfo": {"name": "mumbling", "version": "1"}}
+    elif asked["method"] == "tools/list":
+        answer["result"] = {"tools": next(answers, [])}
+    else:
+        answer["error"] = {"code": -32601, "message": "not known"}
+    print(json.dumps(answer), flush=True)
+"""
+
+
 async def text(tool: Tool, **arguments: Any) -> str:
     return (await tool.run(arguments)).text
 
@@ -76,6 +98,20 @@ def test_what_goes_wrong_in_the_server_is_an_observation():
         assert "no valid JSON" in (await tools["add"].run("{")).text
 
     with_tools(stdio(), scenario)
+
+
+def test_a_listing_that_failed_is_asked_for_again():
+    server = McpServer(command=[sys.executable, "-c", MUMBLING])
+
+    async def main() -> None:
+        try:
+            with pytest.raises(ValueError, match="valid list"):
+                await server.tools()
+            assert await server.tools() == []
+        finally:
+            await server.close()
+
+    asyncio.run(main())
 
 
 def test_our_secrets_do_not_reach_the_program(monkeypatch):
@@ -211,7 +247,8 @@ def test_without_the_package_it_says_what_to_install(monkeypatch):
         ({"url": "http://x", "env": {"a": "b"}}, "env and cwd are for a command"),
         ({"url": "ftp://x"}, "must start with http"),
         ({"command": ["x"], "allow": "add"}, "allow must be a list of names"),
-        ({"command": ["x"], "timeout": 0}, "timeout must be"),
+        ({"command": ["x"], "timeout": 0}, "^timeout must be"),
+        ({"command": ["x"], "connect_timeout": 0}, "^connect_timeout must be"),
     ],
 )
 def test_wrong_settings_are_refused(settings, told):

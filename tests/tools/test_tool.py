@@ -140,7 +140,7 @@ def test_an_async_tool_that_exits_or_cancels_itself_ends_only_the_call(run):
     async def give_up() -> str:
         raise asyncio.CancelledError
 
-    assert "SystemExit" in run(leave).text
+    assert "it raised SystemExit(3), which would end the worker" in run(leave).text
     assert "CancelledError" in run(give_up).text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import astuple, fields, replace
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ from aworld.errors import ConfigError
 from aworld.train.advantages import group_mean_baseline
 from aworld.train.algorithms import ALGORITHMS, open_algorithm
 from aworld.train.algorithms.metrics import figures
-from aworld.train.batches import batch_of, micro_batches
+from aworld.train.batches import Totals, batch_of, micro_batches
 from aworld.train.selection import select
 
 AGGREGATIONS = [("token", None), ("episode", None), ("constant", 7)]
@@ -198,7 +198,8 @@ def test_dapo_leaves_more_room_upwards():
 def test_totals_of_several_processes_add_up_to_the_same_gradient():
     algorithm = opened("grpo")
     batches = [batch_for(algorithm, some_episodes(seed), old=True) for seed in (1, 2)]
-    totals = batches[0].totals + batches[1].totals
+    pairs = zip(*(astuple(batch.totals) for batch in batches), strict=True)
+    totals = Totals(*map(sum, pairs))
     assert totals.episodes == 12
     model = Bigrams()
     apart = model.gradient(batches, lambda b: algorithm.loss(model(b), b, totals)).clone()

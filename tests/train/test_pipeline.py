@@ -1,4 +1,4 @@
-"""The seed's classes for tasks and for epochs keep what they promise, with real workers."""
+"""ParallelTaskExecutor and DistributedTrainingPipeline keep their promises, with real workers."""
 
 from __future__ import annotations
 

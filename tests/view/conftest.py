@@ -8,8 +8,9 @@ import httpx
 import pytest
 import scenes
 import talks
-from going import Going, until
+from going import Going
 from playwright.sync_api import sync_playwright
+from waiting import until
 from watching import Watched
 
 from aworld.store.live import read_live

@@ -12,8 +12,9 @@ import time
 import pytest
 import scenes
 import talks
-from going import Going, until
+from going import Going
 from playwright.sync_api import expect
+from waiting import until
 
 from aworld.store.live import read_live
 from aworld.view.exporting import export_view

@@ -11,14 +11,15 @@ import time
 import httpx
 import pytest
 import scenes
-from going import until
 from playwright.sync_api import expect
+from waiting import until
 
 from aworld import open_run
 from aworld.errors import ConfigError
 from aworld.store.live import read_live
 from aworld.view import open_view
 from aworld.view.server import ViewServer
+from aworld.web.listening import STOP_SECONDS
 
 
 def done(run):
@@ -304,7 +305,7 @@ def test_a_view_beside_a_run_ends_at_once_and_quietly_while_a_page_listens(tmp_p
                 assert next(lines) == "event: run"
                 asked = time.monotonic()
                 view.close()
-                assert time.monotonic() - asked < 1.5
+                assert time.monotonic() - asked < STOP_SECONDS  # it waited for nobody
                 list(lines)
     assert capfd.readouterr().err == ""
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aworld import open_run
-from aworld.drawing import at_once, lanes_of
 from aworld.errors import ConfigError, StoreError
+from aworld.spans import at_once, lanes_of
 from aworld.store import schema
 from aworld.view.server import ViewServer
 

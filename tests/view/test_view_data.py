@@ -190,6 +190,19 @@ def test_a_conversation_is_told_as_it_was(client, talked):
     assert found["ground_truth"] == "223"
 
 
+def test_a_damaged_line_hides_no_other_verdict(client, tmp_path):
+    verdicts = talks.conversations(tmp_path / "words") / "verdicts.jsonl"
+    first, second, *others = verdicts.read_text().splitlines(keepends=True)
+    verdicts.write_text("".join([first, second[:20] + "\n", "[]\n", *others]))
+    known = client(tmp_path)
+    asked = {"run": "words", "task": "word-1"}
+    told = [
+        known.get("/api/rollout", params={**asked, "sample": str(sample)}).json()["verdict"]
+        for sample in range(3)
+    ]
+    assert [one and one["sample"] for one in told] == [0, None, 2]
+
+
 def test_a_task_tells_the_command_that_runs_it_again(client, talked):
     asked = {"run": "words", "task": "word-2"}
     command = client(talked).get("/api/rollout", params=asked).json()["command"]

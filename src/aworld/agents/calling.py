@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aworld.core.action import ActionModel, Observation
+from aworld.errors import ConfigError
 from aworld.tools.limits import is_async
 
 SHAPES = (
@@ -48,6 +49,11 @@ def agent_name(agent: Any) -> str:
         if isinstance(name, str) and name:
             return name
     return type(agent).__name__
+
+
+def check_agent_name(name: object) -> None:
+    if not isinstance(name, str) or not name or "/" in name:
+        raise ConfigError(f"an agent's name must be a str without a /, got {name!r}")
 
 
 def _attribute(agent: Any, name: str) -> Any:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from aworld.agents.calling import policy_of
+from aworld.agents.calling import check_agent_name, policy_of
 from aworld.agents.output import Output
 from aworld.agents.running import run_together
 from aworld.agents.toolbox import AgentTool, Approve, Toolbox
@@ -53,8 +53,7 @@ class Agent:
         approve: Approve | None = None,
         **settings: Any,
     ):
-        if not isinstance(name, str) or not name or "/" in name:
-            raise ConfigError(f"an agent's name must be a str without a /, got {name!r}")
+        check_agent_name(name)
         check_settings(Agent, settings)
         if not isinstance(system_prompt, str):
             raise ConfigError(f"system_prompt must be a str, got {system_prompt!r:.80}")

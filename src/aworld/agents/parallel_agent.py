@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from aworld.agents.calling import agent_name, call_function, why_no_agent
+from aworld.agents.calling import agent_name, call_function, check_agent_name, why_no_agent
 from aworld.agents.running import run_agent, run_together
 from aworld.core.action import ActionModel, Observation
 from aworld.core.failure import describe_error
@@ -90,8 +90,7 @@ class SerialAgent:
 
 
 def _checked(name: str, agents: Iterable[Any]) -> list[Any]:
-    if not isinstance(name, str) or not name or "/" in name:
-        raise ConfigError(f"an agent's name must be a str without a /, got {name!r}")
+    check_agent_name(name)
     agents = list(agents)
     if not agents:
         raise ConfigError(f"{name!r} has no agents: give at least one")

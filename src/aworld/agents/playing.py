@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from aworld.agents.actions import as_text, how_to_act, read_action, simple
-from aworld.agents.calling import agent_name, call_function, why_no_agent
+from aworld.agents.calling import agent_name, call_function, check_agent_name, why_no_agent
 from aworld.agents.running import run_agent
 from aworld.agents.stage import Move, Show, Stage
 from aworld.config import check_count, is_int
 from aworld.core.action import ActionModel, Observation
-from aworld.core.context import TaskContext, agent_path, task_at_hand
+from aworld.core.context import TaskContext, agent_path, is_within, task_at_hand
 from aworld.core.plain import plain, printable
 from aworld.errors import ConfigError, TruncatedError, unknown_name
 
@@ -52,8 +52,7 @@ class Player:
         parse: Callable[[Any], Any] | None = None,
         show: Show | None = None,
     ):
-        if not isinstance(name, str) or not name or "/" in name:
-            raise ConfigError(f"an agent's name must be a str without a /, got {name!r}")
+        check_agent_name(name)
         problem = why_no_agent(agent)
         if problem:
             raise ConfigError(f"{name!r} {problem}")
@@ -121,7 +120,7 @@ class Player:
         own = Observation(list(messages), dict(info))
         answer = await run_agent(self.agents[0], own, dict(info))
         # others may be at work in the same task
-        steps = [s for s in task.steps[before:] if f"{s['agent']}/".startswith(f"{self._path}/")]
+        steps = [s for s in task.steps[before:] if is_within(s["agent"], self._path)]
         return answer, steps
 
     @property

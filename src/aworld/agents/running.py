@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from aworld.agents.calling import agent_name, call_agent
 from aworld.core.action import ActionModel, Observation
-from aworld.core.context import acting_agent, acting_as, agent_path, task_at_hand
+from aworld.core.context import acting_agent, acting_as, agent_path, is_within, task_at_hand
 from aworld.core.failure import describe_error
 
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ def _has_steps(steps: list[dict[str, Any]], before: int) -> bool:
     if len(steps) == before:
         return False
     me = agent_path()
-    return any(f"{step['agent']}/".startswith(f"{me}/") for step in steps[before:])
+    return any(is_within(step["agent"], me) for step in steps[before:])
 
 
 def _answer(actions: list[ActionModel]) -> Any:

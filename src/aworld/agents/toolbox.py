@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,7 +12,7 @@ from aworld.core.action import Observation
 from aworld.core.context import TaskContext, seeds_apart
 from aworld.core.failure import ErrorInfo, describe_error
 from aworld.errors import ConfigError, unknown_name
-from aworld.tools.base import Tool, ToolResult, ToolSource, read_object
+from aworld.tools.base import Tool, ToolResult, ToolSource, as_tool_name, read_object
 from aworld.tools.schema import BadArgumentsError
 
 Approve = Callable[[str, dict[str, Any]], Any]
@@ -100,7 +99,7 @@ class AgentTool(Tool):
         name = agent_name(agent)
         super().__init__(
             self.ask,
-            name=re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64],
+            name=as_tool_name(name),
             description=getattr(agent, "description", "") or f"Asks the agent {name!r}.",
             timeout=None,
         )

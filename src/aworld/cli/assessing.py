@@ -7,12 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from aworld.cli import driving, specs
+from aworld.cli.finding import damage_told, found_run, run_folder
 from aworld.cli.job import prepared
-from aworld.cli.output import as_word, console, print_json, say
-from aworld.cli.overview import Overview, damage_told, found_run, overview, run_folder
+from aworld.cli.output import console, print_json, say
 from aworld.cli.settings import Tables
-from aworld.core.shown import harmless, shortened
+from aworld.core.shown import as_word, harmless, shortened
 from aworld.errors import ConfigError
+from aworld.store.overview import Overview, overview
 
 if TYPE_CHECKING:
     from aworld.evaluation import Evaluation

@@ -6,15 +6,15 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from aworld.core.failure import ErrorInfo, first_line
+from aworld.core.failure import ErrorInfo, first_line, worth
 from aworld.core.shown import harmless, shortened
 from aworld.core.task import TaskResponse
+from aworld.recorder import OWED
 
 if TYPE_CHECKING:
     from aworld.stream import TaskStream
 
 MOST_KINDS = 3
-OWED = ("cancelled", "skipped")
 
 
 class Board:
@@ -33,8 +33,6 @@ class Board:
         self._began = time.monotonic()
 
     def add(self, response: TaskResponse) -> None:
-        from aworld.rewards.combined import TRIED
-
         error = response.error
         if error is not None:
             error = ErrorInfo(harmless(error.kind), _one_line(error.message))
@@ -47,9 +45,7 @@ class Board:
         problem = _problem_of_reward(response)
         if problem:
             self.reward_errors[problem] += 1
-        value = response.reward
-        if value is None and response.status in TRIED and self._scored:
-            value = 0.0  # as an evaluation counts it
+        value = worth(response.status, response.reward) if self._scored else response.reward
         if value is not None:
             total, count = self._rewards
             self._rewards = (total + value, count + 1)

@@ -27,9 +27,9 @@ def cancel(
     json: options.AsJson = False,
 ) -> int:
     """End a run that goes on somewhere on this machine. It can be resumed."""
-    from aworld.cli.job import to_go_on
+    from aworld.cli.finding import found_run
     from aworld.cli.output import print_json, say
-    from aworld.cli.overview import found_run
+    from aworld.cli.places import to_go_on
     from aworld.train.folders import is_training
 
     with found_run(run) as opened:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 def run_folders(incomplete: str) -> Iterator[str]:
     """Runs, and the folders on the way to them."""
-    from aworld.cli.job import RUNS
+    from aworld.cli.places import RUNS
     from aworld.store.schema import FILE
 
     place = incomplete.rpartition("/")[0]

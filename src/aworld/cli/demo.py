@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 def demo(out: options.Out = None, quiet: options.Quiet = False) -> int:
     """Show what aworld does: 20 questions to an agent with a calculator."""
     from aworld.cli import driving
-    from aworld.cli.job import free_folder, prepared
+    from aworld.cli.job import prepared
     from aworld.cli.output import say
+    from aworld.cli.places import free_folder
     from aworld.store.reader import open_run
 
     module = "aworld.cli.demo_tasks"

@@ -63,10 +63,10 @@ def _print(found: list[Check]) -> None:
 
 
 def _examine(name: str, *, mend: bool, as_json: bool) -> int:
-    from aworld.cli.job import to_go_on
-    from aworld.cli.output import as_word, console, print_json
-    from aworld.cli.overview import run_folder
-    from aworld.core.shown import harmless
+    from aworld.cli.finding import run_folder
+    from aworld.cli.output import console, print_json
+    from aworld.cli.places import to_go_on
+    from aworld.core.shown import as_word, harmless
     from aworld.store.repair import examine
     from aworld.store.repair import repair as make_sound
 

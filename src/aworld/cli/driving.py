@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from aworld.cli.board import Board, as_time
 from aworld.cli.display import display
-from aworld.cli.job import discard
-from aworld.cli.output import as_word, console, print_json, say
-from aworld.cli.overview import Overview, overview
+from aworld.cli.output import console, print_json, say
+from aworld.cli.places import discard
 from aworld.cli.stopping import Stop
-from aworld.core.shown import harmless, plural
+from aworld.core.shown import as_word, harmless, plural
 from aworld.errors import ConfigError, EngineError, InputError, RunError
+from aworld.store.overview import Overview, overview
 
 if TYPE_CHECKING:
     from aworld.stream import TaskStream
@@ -150,7 +150,7 @@ def last_words(ending: Ending) -> None:
     if ending.run.total == 0:
         say("there were no tasks")
     if ending.run.is_unscored or ending.board.reward_errors:
-        say(harmless(why_unscored(ending)))
+        say(harmless(_why_unscored(ending)))
     if ending.damaged:
         folder = as_word(ending.run.folder)
         say(
@@ -163,7 +163,7 @@ def last_words(ending: Ending) -> None:
         say(f"{owed} are owed; go on with: {ending.resume}")
 
 
-def why_unscored(ending: Ending) -> str:
+def _why_unscored(ending: Ending) -> str:
     """As far as it was seen in this process."""
     run, errors = ending.run, ending.board.reward_errors
     scored = f"{run.scored} of {run.done} scored by {run.scored_by!r}"

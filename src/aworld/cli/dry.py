@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +24,21 @@ def tell(job: Job, *, as_json: bool) -> None:
     check_place(job.folder)
     plan = _plan(job, first, count)
     if as_json:
-        print_json(plan)
-        return
-    screen = console()
-    width = max(len(key) for key in plan)
+        given = first.id if first.has_given_id else None
+        print_json({**plan, "first_task": {"id": given, "input": first.input}})
+    else:
+        print_plan(plan, first=first)
+
+
+def print_plan(plan: Mapping[str, Any], *, first: Task | None = None) -> None:
+    """For a person; with the first task, where it is worth showing."""
+    screen, width = console(), max(map(len, plan))
     for key, value in plan.items():
-        if key != "first_task":
-            screen.print(f"{key.replace('_', ' '):{width}}  {'-' if value is None else value}")
-    screen.print("\nthe first task:")
-    screen.print(shortened(harmless(first.to_prompt(), lines=True), LONGEST_PROMPT))
+        said = "-" if value is None else harmless(str(value))
+        screen.print(f"{key.replace('_', ' '):{width}}  {said}")
+    if first is not None:
+        screen.print("\nthe first task:")
+        screen.print(shortened(harmless(first.to_prompt(), lines=True), LONGEST_PROMPT))
     screen.print("\nall that can be checked is in order; nothing was started or written")
 
 
@@ -67,7 +74,6 @@ def _plan(job: Job, first: Task, count: int | None) -> dict[str, Any]:
         "max_tokens": conf.max_tokens,
         "max_cost": conf.max_cost,
         "folder": str(job.folder),
-        "first_task": {"id": first.id if first.has_given_id else None, "input": first.input},
     }
 
 

@@ -37,8 +37,8 @@ def export(
     json: options.AsJson = False,
 ) -> int:
     """Write a run, or a part of it, as a file that another tool loads."""
+    from aworld.cli.finding import found_run
     from aworld.cli.output import console, print_json
-    from aworld.cli.overview import found_run
     from aworld.exports import export as write
 
     more = _options(option or [])
@@ -68,8 +68,8 @@ def import_file(
     json: options.AsJson = False,
 ) -> int:
     """Make a recorded run of a file of messages."""
-    from aworld.cli.job import check_free, check_named
     from aworld.cli.output import console, print_json
+    from aworld.cli.places import check_free, check_named
     from aworld.exports import import_messages
 
     check_named(out)

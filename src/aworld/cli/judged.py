@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aworld.cli.output import as_word
+from aworld.cli.finding import unknown_task
+from aworld.core.shown import as_word
 from aworld.errors import ConfigError, StoreError
+from aworld.train.folders import EVALUATIONS
 from aworld.train.ids import original
 from aworld.train.journal import VERDICTS, read_journal
 from aworld.train.verdicts import Verdict
@@ -17,7 +19,6 @@ from aworld.train.verdicts import Verdict
 if TYPE_CHECKING:
     from aworld.store.reader import Run
 
-EVALUATIONS = "evaluations"
 KEYS = {one.name for one in fields(Verdict)}
 
 Place = tuple[str, int]  # the id that a task was run under, and the sample
@@ -155,15 +156,4 @@ def chosen(run: Run, task: str) -> dict[str, int]:
     found = {name: position for name, position in known.items() if original(name) == task}
     if found:
         return found
-    raise _unknown(run, task, set(map(original, known)) | known.keys())
-
-
-def _unknown(run: Run, task: str, known: set[str]) -> ConfigError:
-    import difflib
-
-    close = difflib.get_close_matches(task, sorted(known)[:10_000], n=3)
-    meant = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
-    return ConfigError(
-        f"no task named {task!r:.80} was chosen in {run.folder}{meant} (`aworld show "
-        f"{as_word(run.folder)}` lists them)"
-    )
+    raise unknown_task(run, task, sorted(set(map(original, known)) | known.keys()))

@@ -19,8 +19,8 @@ def ls(
 ) -> int:
     """List runs: how far they are, how good, what they cost."""
     from aworld.cli.output import print_json, say
-    from aworld.cli.overview import runs_in, summed_up
     from aworld.errors import ConfigError
+    from aworld.store.overview import runs_in, summed_up
 
     if not folder.exists() and folder != Path("runs"):
         raise ConfigError(f"there is no folder {str(folder)!r}")

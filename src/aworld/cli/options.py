@@ -11,7 +11,8 @@ from aworld.cli import completion
 from aworld.cli.output import keep_for_json
 
 
-def _option(name: str, help: str, **more: Any) -> Any:
+def option(name: str, help: str, **more: Any) -> Any:
+    """One whose default needs no word."""
     return typer.Option(name, help=help, show_default=False, **more)
 
 
@@ -26,7 +27,7 @@ RunFolder = Annotated[
 ]
 AgentSpec = Annotated[
     str | None,
-    _option(
+    option(
         "--agent",
         "Who answers: file.py:name or module:name. Left out: a ready one, which asks the model of "
         "LLM_MODEL_NAME and LLM_BASE_URL, or the embedded one.",
@@ -34,14 +35,14 @@ AgentSpec = Annotated[
 ]
 Engine = Annotated[
     str | None,
-    _option("--engine", "Where tasks run: local, ray, spark.", autocompletion=completion.engines),
+    option("--engine", "Where tasks run: local, ray, spark.", autocompletion=completion.engines),
 ]
-Workers = Annotated[int | None, _option("--workers", "How many workers; 0: in this process.")]
-PerWorker = Annotated[int | None, _option("--per-worker", "Tasks in flight in each worker.")]
-Samples = Annotated[int | None, _option("--samples", "How often each task is run.")]
+Workers = Annotated[int | None, option("--workers", "How many workers; 0: in this process.")]
+PerWorker = Annotated[int | None, option("--per-worker", "Tasks in flight in each worker.")]
+Samples = Annotated[int | None, option("--samples", "How often each task is run.")]
 RewardSpecs = Annotated[
     list[str] | None,
-    _option(
+    option(
         "--reward",
         "Scores each answer: exact_match, 'numeric_match:tolerance=0.1', module:function, "
         "file.py:function. Several are added up, with weights if given: 0.2*contains.",
@@ -49,33 +50,33 @@ RewardSpecs = Annotated[
     ),
 ]
 RewardName = Annotated[
-    str | None, _option("--reward", "Which scores to go by, where there are several.")
+    str | None, option("--reward", "Which scores to go by, where there are several.")
 ]
-Out = Annotated[str | None, _option("--out", "A new folder for the run.")]
-Timeout = Annotated[float | None, _option("--timeout", "Seconds that a task may run.")]
-Seed = Annotated[int | None, _option("--seed", "Makes sampling repeatable.")]
-Limit = Annotated[int | None, _option("--limit", "No more than these many tasks.")]
+Out = Annotated[str | None, option("--out", "A new folder for the run.")]
+Timeout = Annotated[float | None, option("--timeout", "Seconds that a task may run.")]
+Seed = Annotated[int | None, option("--seed", "Makes sampling repeatable.")]
+Limit = Annotated[int | None, option("--limit", "No more than these many tasks.")]
 Only = Annotated[
-    list[str] | None, _option("--only", "The task with this id, and no other; several add up.")
+    list[str] | None, option("--only", "The task with this id, and no other; several add up.")
 ]
 WithView = Annotated[
     bool, typer.Option("--view", help="Show it in the browser while it goes: see `aworld view`.")
 ]
 FieldNames = Annotated[
     list[str] | None,
-    _option("--field", "Which column is which: input=question, ground_truth=answer, id=qid."),
+    option("--field", "Which column is which: input=question, ground_truth=answer, id=qid."),
 ]
-Split = Annotated[str | None, _option("--split", "Which part of a dataset's folder.")]
+Split = Annotated[str | None, option("--split", "Which part of a dataset's folder.")]
 Config = Annotated[
     Path | None,
-    _option("--config", "TOML with the tables run and command, or an earlier run's config.toml."),
+    option("--config", "TOML with the tables run and command, or an earlier run's config.toml."),
 ]
 Changes = Annotated[
-    list[str] | None, _option("--set", "Any setting: run.max_attempts=2, command.limit=10.")
+    list[str] | None, option("--set", "Any setting: run.max_attempts=2, command.limit=10.")
 ]
-MaxTokens = Annotated[int | None, _option("--max-tokens", "Stop when so many are used.")]
-MaxCost = Annotated[float | None, _option("--max-cost", "Stop when it has cost so much.")]
-Address = Annotated[str | None, _option("--address", "Of a Ray or Spark cluster.")]
+MaxTokens = Annotated[int | None, option("--max-tokens", "Stop when so many are used.")]
+MaxCost = Annotated[float | None, option("--max-cost", "Stop when it has cost so much.")]
+Address = Annotated[str | None, option("--address", "Of a Ray or Spark cluster.")]
 AsJson = Annotated[
     bool,
     typer.Option(
@@ -86,7 +87,7 @@ AsJson = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Where = Annotated[
-    str | None, _option("--where", "A condition: \"reward > 0.5 and status = 'success'\".")
+    str | None, option("--where", "A condition: \"reward > 0.5 and status = 'success'\".")
 ]
 PassesAt = Annotated[float, typer.Option("--passes-at", help="The least reward that has passed.")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
@@ -39,29 +38,6 @@ def outcome(rollout: Rollout, *, scored_by: str) -> Iterator[RenderableType]:
             style="dim",
         )
     yield from _scores(rollout, scored_by)
-
-
-def as_data(rollout: Rollout) -> dict[str, Any]:
-    """All that was recorded, for programs."""
-    response, task = rollout.response, rollout.task
-    return {
-        "task": {
-            "id": task.id,
-            "input": task.input,
-            "ground_truth": task.ground_truth,
-            "tools": task.tools,
-            "metadata": task.metadata,
-        },
-        "sample": rollout.sample,
-        "status": response.status,
-        "answer": response.answer,
-        "error": None if response.error is None else asdict(response.error),
-        "reward": rollout.reward,
-        "scores": {name: asdict(scored) for name, scored in rollout.scores.items()},
-        "seconds": response.time_cost,
-        "usage": response.usage,
-        "trajectory": None if response.trajectory is None else response.trajectory.to_dict(),
-    }
 
 
 def _scores(rollout: Rollout, scored_by: str) -> Iterator[RenderableType]:

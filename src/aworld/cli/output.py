@@ -6,7 +6,6 @@ import errno
 import io
 import json
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -99,12 +98,6 @@ def print_json(value: Any) -> None:
     except ValueError:  # JSON has no NaN
         text = json.dumps(json.loads(json.dumps(data), parse_constant=lambda _: None), indent=2)
     print(text, file=_for_json or sys.stdout, flush=True)
-
-
-def as_word(path: object) -> str:
-    """As it is typed in a shell, where it is to be a path and no option."""
-    text = str(path)
-    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def _stream(number: int, like: TextIO | None) -> TextIO:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aworld.cli.output import console, print_json, say
-from aworld.cli.overview import Overview, overview
 from aworld.core.shown import harmless, shortened
 from aworld.errors import ConfigError
+from aworld.store.overview import Overview, overview
 
 if TYPE_CHECKING:
     from aworld.store.reader import Run

@@ -49,7 +49,7 @@ def resume(
 ) -> int:
     """Go on with a run that was interrupted, killed, or has failures to be tried again."""
     from aworld.cli import driving
-    from aworld.cli.overview import damage_told, run_folder
+    from aworld.cli.finding import damage_told, run_folder
     from aworld.cli.settings import given, resolved
     from aworld.store.folder import CONFIG
 
@@ -81,7 +81,7 @@ def resume(
 
 
 def _check_resumable(folder: Path) -> None:
-    from aworld.cli.job import to_go_on
+    from aworld.cli.places import to_go_on
     from aworld.errors import ConfigError
     from aworld.store.folder import read_config
     from aworld.train.folders import is_training

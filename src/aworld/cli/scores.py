@@ -52,7 +52,7 @@ def evaluate(
 ) -> int:
     """Say how good an agent is: pass@k, pass^k and the mean reward, with their intervals."""
     from aworld.cli import assessing
-    from aworld.cli.overview import known_folder
+    from aworld.cli.finding import known_folder
     from aworld.cli.settings import given, resolved
 
     asked = given(
@@ -87,8 +87,8 @@ def compare(
     json: options.AsJson = False,
 ) -> int:
     """Compare two runs on the same tasks, task by task, with the interval of the difference."""
+    from aworld.cli.finding import found_run
     from aworld.cli.output import console, print_json
-    from aworld.cli.overview import found_run
     from aworld.evaluation import compare_runs
 
     with found_run(first, reward=reward) as one, found_run(second, reward=reward) as other:

@@ -47,7 +47,7 @@ def resolved(config: Path | None, options: Tables, changes: Iterable[str] | None
 def given(**options: Any) -> Tables:
     """The settings that these options stand for, as far as they were used."""
     if options.get("field"):
-        options["field"] = columns_of(options["field"])
+        options["field"] = _columns_of(options["field"])
     tables: Tables = {"run": {}, "command": {}}
     for option, value in options.items():
         key = OPTIONS.get(option, option)
@@ -58,12 +58,7 @@ def given(**options: Any) -> Tables:
 
 def read(path: Path) -> Tables:
     """A file of the user's, or the `config.toml` of an earlier run."""
-    try:
-        tables = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
-    except ValueError as error:
-        raise ConfigError(f"{path}: {error}") from None
+    tables = read_toml(path)
     for name, table in tables.items():
         _check_table(name, f"{path}: ")
         if not isinstance(table, dict):
@@ -73,7 +68,16 @@ def read(path: Path) -> Tables:
     return tables
 
 
-def columns_of(texts: Iterable[str]) -> dict[str, str]:
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _columns_of(texts: Iterable[str]) -> dict[str, str]:
     """`input=question` for a column, `metadata=` for none."""
     found: dict[str, str] = {}
     for text in texts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +12,6 @@ from aworld.cli import options
 if TYPE_CHECKING:
     from aworld.store.reader import Run
     from aworld.store.records import Rollout
-
-MOST_IDS = 10_000  # among which a mistyped one is looked for
 
 
 def show(
@@ -34,15 +31,17 @@ def show(
 ) -> int:
     """Show the results of a run, or what happened in one task."""
     from aworld.cli import page as pages
-    from aworld.cli.outcome import as_data, outcome
-    from aworld.cli.output import as_word, console, print_json
-    from aworld.cli.overview import found_run
+    from aworld.cli.finding import found_run
+    from aworld.cli.outcome import outcome
+    from aworld.cli.output import console, print_json
     from aworld.cli.turns import turns
+    from aworld.core.shown import as_word
+    from aworld.store.telling import as_data
 
     with found_run(run, reward=reward) as opened:
         if task is None:
             return pages.show(opened, where=where, number=page, as_json=json)
-        name, sample = named_task(opened, task, sample)
+        name, sample = _named_task(opened, task, sample)
         rollout, attempts = _chosen(opened, name, sample, attempt)
         if json:
             print_json({**as_data(rollout), "attempts": attempts})
@@ -56,9 +55,9 @@ def show(
     return 0
 
 
-def named_task(run: Run, given: str, sample: int) -> tuple[str, int]:
+def _named_task(run: Run, given: str, sample: int) -> tuple[str, int]:
     """By its id, by how its id begins, or with its sample as in `id#2`."""
-    from aworld.cli.output import as_word
+    from aworld.cli.finding import check_sample, unknown_task
     from aworld.errors import ConfigError
 
     ids = [task_id for _, task_id, *_ in run.task_marks()]
@@ -67,23 +66,13 @@ def named_task(run: Run, given: str, sample: int) -> tuple[str, int]:
     for name, of in ((given, sample), *(((bare, int(number)),) if with_sample else ())):
         fitting = [name] if name in ids else [known for known in ids if known.startswith(name)]
         if len(fitting) == 1:
-            return fitting[0], _checked(run, of)
+            check_sample(run, of)
+            return fitting[0], of
         if fitting:
             raise ConfigError(
                 f"{len(fitting)} tasks begin with {name!r}: {', '.join(map(repr, fitting[:5]))}..."
             )
-    close = difflib.get_close_matches(given, ids[:MOST_IDS], n=3)
-    meant = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
-    listed = f"`aworld show {as_word(run.folder)}` lists them"
-    raise ConfigError(f"no task named {given!r} in {run.folder}{meant} ({listed})")
-
-
-def _checked(run: Run, sample: int) -> int:
-    from aworld.errors import ConfigError
-
-    if not 0 <= sample < run.samples:
-        raise ConfigError(f"there is no sample {sample}: {run.folder} has 0 to {run.samples - 1}")
-    return sample
+    raise unknown_task(run, given, ids)
 
 
 def _chosen(run: Run, id: str, sample: int, attempt: int | None) -> tuple[Rollout, int]:

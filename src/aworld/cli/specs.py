@@ -51,15 +51,14 @@ def reward_of(specs: Iterable[str]) -> Reward | str | None:
     given = list(specs)
     if len(given) < 2 and not any(WEIGHT.fullmatch(spec) for spec in given):
         return _one_reward(given[0]) if given else None
-    from aworld.rewards.catalog import name_of, named
+    from aworld.rewards.catalog import name_of, the_reward
     from aworld.rewards.combined import weighted
 
     parts: dict[str, tuple[float, Reward]] = {}
     for spec in given:
         with_weight = WEIGHT.fullmatch(spec)
         weight, bare = with_weight.groups() if with_weight else ("1", spec)
-        found = _one_reward(bare)
-        reward = named(found) if isinstance(found, str) else found
+        reward = the_reward(_one_reward(bare))
         name = name_of(reward)
         count = sum(known.partition("~")[0] == name for known in parts)
         parts[f"{name}~{count}" if count else name] = (_number(weight, spec), reward)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -20,6 +20,27 @@ FINISHING = "finishing what runs, nothing more is begun; Ctrl-C once more stops 
 STOPPING = "stopping now: what has finished is kept"
 
 
+@contextmanager
+def heard_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Both signals, for as long as this lasts."""
+    earlier = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, before in earlier.items():
+            signal.signal(number, before or signal.SIG_DFL)
+
+
+@contextmanager
+def sigterm_as_ctrl_c() -> Iterator[None]:
+    """For what is simply there until it is told to go: a server."""
+    earlier = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier or signal.SIG_DFL)
+
+
 class Stop:
     """Whether a run was asked to end, and how soon."""
 
@@ -32,13 +53,8 @@ class Stop:
     def on_signals(self, *, aloud: bool) -> Iterator[Stop]:
         """`aloud`: a line tells that it was heard."""
         self._aloud = aloud
-        earlier = {number: signal.getsignal(number) for number in SIGNALS}
-        self.listen()
-        try:
+        with heard_by(self._heard):
             yield self
-        finally:
-            for number, handler in earlier.items():
-                signal.signal(number, handler or signal.SIG_DFL)
 
     def listen(self) -> None:
         """To be said again after others may have taken the signals for themselves, as Ray does."""

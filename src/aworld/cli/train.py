@@ -48,11 +48,12 @@ def train(
     json: options.AsJson = False,
 ) -> int:
     """Make a model better at tasks, by a reward. It can be interrupted and resumed."""
-    from aworld.cli.output import as_word, say
+    from aworld.cli.output import say
     from aworld.cli.train_file import read_train_file
     from aworld.cli.train_job import check_installed, prepared
     from aworld.cli.train_model import use_threads
     from aworld.cli.watching import watched
+    from aworld.core.shown import as_word
 
     check_installed()
     changed = {"run_dir": run_dir, "steps": steps, "seed": seed}
@@ -84,20 +85,11 @@ def train(
 
 
 def _tell(job: TrainJob, policy: Policy, *, as_json: bool) -> None:
-    from aworld.cli.dry import check_place
-    from aworld.cli.output import console, print_json
-    from aworld.core.shown import harmless
+    from aworld.cli.dry import check_place, print_plan
+    from aworld.cli.output import print_json
 
     check_place(job.file.run_dir)
-    plan = _plan(job, policy)
-    if as_json:
-        print_json(plan)
-        return
-    screen, width = console(), max(map(len, plan))
-    for key, value in plan.items():
-        said = "-" if value is None else harmless(str(value))
-        screen.print(f"{key.replace('_', ' '):{width}}  {said}")
-    screen.print("\nall that can be checked is in order; nothing was started or written")
+    (print_json if as_json else print_plan)(_plan(job, policy))
 
 
 def _plan(job: TrainJob, policy: Policy) -> dict[str, Any]:

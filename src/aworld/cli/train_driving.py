@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from aworld.cli.board import as_time
 from aworld.cli.driving import ALL_DONE, INTERRUPTED, SOME_FAILED
-from aworld.cli.output import as_word, console, print_json, say
-from aworld.cli.stopping import SECONDS_TO_STOP, SIGNALS
+from aworld.cli.output import console, print_json, say
+from aworld.cli.stopping import SECONDS_TO_STOP, heard_by
 from aworld.cli.train_file import TrainFile
 from aworld.cli.train_job import TrainJob
 from aworld.cli.train_screen import TrainScreen
-from aworld.core.shown import harmless
+from aworld.core.shown import as_word, harmless
 from aworld.errors import RunError
 
 if TYPE_CHECKING:
@@ -143,12 +142,8 @@ def _signals(screen: TrainScreen) -> Iterator[None]:
         if time.monotonic() - asked_at > SECONDS_TO_STOP:  # it could not wait for the stopping
             raise KeyboardInterrupt
 
-    earlier = {number: signal.signal(number, heard) for number in SIGNALS}
-    try:
+    with heard_by(heard):
         yield
-    finally:
-        for number, handler in earlier.items():
-            signal.signal(number, handler or signal.SIG_DFL)
 
 
 def helps() -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aworld.cli.job import RUNS, stem_of
+from aworld.cli.places import RUNS, stem_of
+from aworld.cli.settings import read_toml
 from aworld.cli.specs import ENVIRONMENT, WEIGHT
 from aworld.errors import ConfigError, unknown_name
 
@@ -63,12 +63,7 @@ def read_train_file(path: Path, **options: Any) -> TrainFile:
     """`options` that are not None go before what the file says."""
     from aworld.train.config import TrainConfig
 
-    try:
-        given = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
-    except ValueError as error:
-        raise ConfigError(f"{path}: {error}") from None
+    given = read_toml(path)
     try:
         _check(given, [field.name for field in fields(TrainConfig)])
         given |= {key: value for key, value in options.items() if value is not None}

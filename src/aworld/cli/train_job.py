@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from aworld.cli import specs
 from aworld.cli.job import default_agent
-from aworld.cli.output import as_word
 from aworld.cli.train_file import TrainFile
+from aworld.core.shown import as_word
 from aworld.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ class TrainScreen:
     def log(self, step: int, figures: Mapping[str, float]) -> None:
         self.step, self._last = step, time.monotonic()
         if not self._quiet:
-            self._console.print(line_of(step, self.steps, figures), soft_wrap=True)
+            self._console.print(_line_of(step, self.steps, figures), soft_wrap=True)
 
     def close(self) -> None:
         """The screen outlives the training: how that ended is still to be said."""
@@ -94,7 +94,7 @@ class TrainScreen:
         return Group(line, Text(self.asked, style="yellow")) if self.asked else line
 
 
-def line_of(step: int, steps: int, figures: Mapping[str, float]) -> str:
+def _line_of(step: int, steps: int, figures: Mapping[str, float]) -> str:
     """`step 3/20: reward 0.512, success 100%, ...`; before the first step, how good it is then."""
     if "start_pass@1" in figures or "start_eval_reward" in figures:
         named = {name.removeprefix("start_"): value for name, value in figures.items()}

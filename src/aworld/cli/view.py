@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -43,8 +42,9 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> int:
     """Look at runs in the browser, while they go and afterwards."""
+    from aworld.cli.finding import known_folder
     from aworld.cli.output import console, say
-    from aworld.cli.overview import known_folder
+    from aworld.cli.stopping import sigterm_as_ctrl_c
     from aworld.errors import ConfigError
     from aworld.view.opening import check_installed
 
@@ -59,9 +59,11 @@ def view(
         return _export(place, export)
     from aworld.view.server import PORT, ViewServer
 
-    earlier = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
-        with ViewServer(place, host=host, port=port, allowed_hosts=allowed_host or ()) as server:
+        with (
+            sigterm_as_ctrl_c(),
+            ViewServer(place, host=host, port=port, allowed_hosts=allowed_host or ()) as server,
+        ):
             console().print(server.url, soft_wrap=True)
             if server.is_elsewhere:
                 say(f"port {PORT} is taken, by another view perhaps: this one has {server.port}")
@@ -70,14 +72,12 @@ def view(
             threading.Event().wait()
     except KeyboardInterrupt:
         pass
-    finally:
-        signal.signal(signal.SIGTERM, earlier)
     return 0
 
 
 def _export(folder: Path, file: Path) -> int:
-    from aworld.cli.output import as_word, console, say
-    from aworld.core.shown import plural
+    from aworld.cli.output import console, say
+    from aworld.core.shown import as_word, plural
     from aworld.errors import ConfigError
     from aworld.store.overview import is_run, runs_in
     from aworld.view.exporting import export_view

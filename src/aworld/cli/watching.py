@@ -15,7 +15,8 @@ def watched(folder: Path, *, wanted: bool = True) -> Iterator[None]:
     if not wanted:
         yield
         return
-    from aworld.cli.output import as_word, say
+    from aworld.cli.output import say
+    from aworld.core.shown import as_word
     from aworld.store.overview import is_run
     from aworld.view.opening import open_view
 

@@ -30,8 +30,8 @@ def why(
 ) -> int:
     """Say for the episodes of a training whether they trained, and if not, why not."""
     from aworld.cli import judged
+    from aworld.cli.finding import found_run, run_folder
     from aworld.cli.output import print_json
-    from aworld.cli.overview import found_run, run_folder
 
     judged.check_training(run_folder(run))
     with found_run(run) as opened:
@@ -47,12 +47,12 @@ def why(
 
 def _one(run: Run, task: str, sample: int | None, *, as_json: bool) -> int:
     from aworld.cli import judged
+    from aworld.cli.finding import check_sample
     from aworld.cli.output import console, print_json
     from aworld.core.shown import harmless
-    from aworld.errors import ConfigError
 
-    if sample is not None and sample >= run.samples:
-        raise ConfigError(f"there is no sample {sample}: {run.folder} has 0 to {run.samples - 1}")
+    if sample is not None:
+        check_sample(run, sample)
     ids, sample = _asked(run, task, sample)
     found = judged.episodes_of(run, ids, sample)
     if as_json:
@@ -83,8 +83,8 @@ def _asked(run: Run, task: str, sample: int | None) -> tuple[dict[str, int], int
 
 
 def _print_sum(run: Run, found: Sum) -> None:
-    from aworld.cli.output import as_word, console
-    from aworld.core.shown import harmless
+    from aworld.cli.output import console
+    from aworld.core.shown import as_word, harmless
 
     screen = console()
     others = found.reasons.total()

@@ -163,6 +163,11 @@ def agent_path() -> str:
     return "/".join(_path.get())
 
 
+def is_within(agent: str, path: str) -> bool:
+    """Whether an agent, named by its path, is the one of `path` or inside it."""
+    return f"{agent}/".startswith(f"{path}/")
+
+
 def acting_agent() -> str:
     """The innermost one; empty where none acts."""
     return (_path.get() or ("",))[-1]

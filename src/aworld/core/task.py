@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aworld.config import check_text, check_timeout
+from aworld.config import check_seconds, check_text
 from aworld.core.failure import ErrorInfo, Status
 from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError
@@ -52,7 +52,7 @@ class Task:
         tools = list(tools)
         if not all(isinstance(name, str) for name in tools):
             raise ConfigError(f"a task's tools must be names of tools, got {tools!r:.80}")
-        check_timeout(timeout)
+        check_seconds("timeout", timeout, or_none=True)
         self.input = _one_of("input", input, "instruction", instruction)
         self.agent = agent
         self.id = os.urandom(16).hex() if given is None else given

@@ -25,8 +25,8 @@ class OutcomeStream:
         on_taken: Callable[[], None],
         on_cancel: Callable[[], None],
         on_announce: Callable[[Any], None],
-        on_pause: Callable[[bool], None] = lambda paused: None,
-        on_look: Callable[[], list[Running]] = list,
+        on_pause: Callable[[bool], None],
+        on_look: Callable[[], list[Running]],
     ):
         self._on_taken = on_taken
         self._on_cancel = on_cancel
@@ -56,10 +56,6 @@ class OutcomeStream:
                 self._ended = True
                 self._error = error
                 self._notify()
-
-    @property
-    def ended(self) -> bool:
-        return self._ended
 
     def _notify(self) -> None:
         self._changed.notify_all()

@@ -69,10 +69,10 @@ class RayRuntime(RuntimeEngine):
         connect(self.conf, self.worker_num)
         self._is_connected = True
         self._is_outside = ray_client.is_connected()
-        if not self._is_outside and not connection.is_embedded:
+        if not self._is_outside and not opened_cluster.is_embedded:
             self.listen_host = ray.util.get_node_ip_address()  # other machines must reach it
         # in a cluster of our own, runs beside this one must find room
-        options: dict[str, Any] = {"num_cpus": 0 if connection.is_embedded else 1}
+        options: dict[str, Any] = {"num_cpus": 0 if opened_cluster.is_embedded else 1}
         options |= {k: v for k, v in self.conf.engine_options.items() if k in PLACE_OPTIONS}
         try:
             if self._is_outside:
@@ -168,7 +168,7 @@ class ActorEntrance:
 # -- the cluster ---------------------------------------------------------------------------------
 
 
-class Connection:
+class OpenedCluster:
     """This process has one connection to Ray. If we made it, its last user closes it."""
 
     def __init__(self) -> None:
@@ -179,33 +179,33 @@ class Connection:
         self.over = threading.Event()
 
 
-connection = Connection()
+opened_cluster = OpenedCluster()
 
 
 def connect(conf: RunConfig, cpus: int) -> None:
     """Connects to the cluster that is asked for, or uses the one that is connected."""
     init = {k: v for k, v in conf.engine_options.items() if k in INIT_OPTIONS}
-    with connection.lock:
+    with opened_cluster.lock:
         if not ray.is_initialized():
-            connection.over = threading.Event()
+            opened_cluster.over = threading.Event()
             _in_lasting_thread(lambda: _init(conf, cpus, init))
-            connection.users = 0
-            connection.is_ours = True
-            connection.is_embedded = conf.is_local
+            opened_cluster.users = 0
+            opened_cluster.is_ours = True
+            opened_cluster.is_embedded = conf.is_local
         elif init:
             raise ConfigError(f"Ray is open already: too late for {', '.join(sorted(init))}")
         else:
             _check_address(conf.address)
-        connection.users += 1
+        opened_cluster.users += 1
 
 
 def disconnect() -> None:
-    with connection.lock:
-        connection.users -= 1
-        if connection.users <= 0 and connection.is_ours:
-            connection.is_ours = connection.is_embedded = False
+    with opened_cluster.lock:
+        opened_cluster.users -= 1
+        if opened_cluster.users <= 0 and opened_cluster.is_ours:
+            opened_cluster.is_ours = opened_cluster.is_embedded = False
             ray.shutdown()
-            connection.over.set()
+            opened_cluster.over.set()
 
 
 def _in_lasting_thread(start: Callable[[], None]) -> None:
@@ -220,7 +220,7 @@ def _in_lasting_thread(start: Callable[[], None]) -> None:
         except BaseException as error:
             started.set_exception(error)
         else:
-            connection.over.wait()
+            opened_cluster.over.wait()
 
     threading.Thread(target=keep, name="aworld-ray", daemon=True).start()
     started.result()

@@ -40,7 +40,7 @@ log = logging.getLogger("aworld")
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class EngineRun:
     """One call of `RuntimeEngine.run`."""
 
     number: int
@@ -69,7 +69,7 @@ class Switchboard:
     def __init__(self, engine: RuntimeEngine):
         self._engine = engine
         self._run_numbers = itertools.count()
-        self._run: Run | None = None
+        self._run: EngineRun | None = None
         self._busy = False
         self._pump_scheduled = False
         self._ticked_at = 0.0
@@ -95,7 +95,7 @@ class Switchboard:
         if self._busy:
             raise ConfigError("this engine is running already: open a second one beside it")
         conf = self._engine.conf
-        run = Run(
+        run = EngineRun(
             number=next(self._run_numbers),
             function=pickling.dumps(function, "function"),
             seed=int.from_bytes(os.urandom(4), "big") if conf.seed is None else conf.seed,
@@ -133,7 +133,7 @@ class Switchboard:
             self._pump_scheduled = True
             self._call(self._pump)
 
-    def _running_now(self, run: Run) -> list[Running]:
+    def _running_now(self, run: EngineRun) -> list[Running]:
         found: Future[list[Running]] = Future()
         self._call(self._look, run, found)
         try:
@@ -156,14 +156,14 @@ class Switchboard:
         finally:
             self._loop.close()
 
-    def _begin(self, run: Run) -> None:
+    def _begin(self, run: EngineRun) -> None:
         self._run = run
         for member in self._roster.connected():
             run.dispatcher.worker_joined(member.number, self._loop.time())
         self._ticked_at = self._loop.time()
         self._tick(run)
 
-    def _tick(self, run: Run) -> None:
+    def _tick(self, run: EngineRun) -> None:
         """Holds the tasks to their deadlines, unless it is this process that was held up."""
         if run is not self._run:
             return
@@ -198,7 +198,7 @@ class Switchboard:
         if source_ended and not feeder.ready and not dispatcher.unfinished:
             self._end(run, run.error or feeder.error)
 
-    def _take_in(self, run: Run) -> None:
+    def _take_in(self, run: EngineRun) -> None:
         entries: list[Entry] = []
         ready = run.feeder.ready
         while ready:
@@ -210,7 +210,7 @@ class Switchboard:
         if entries:
             run.dispatcher.add(entries)
 
-    def _pass_on(self, run: Run) -> None:
+    def _pass_on(self, run: EngineRun) -> None:
         run.outcomes.running = run.dispatcher.running
         if run.dispatcher.settled:
             settled, run.dispatcher.settled = run.dispatcher.settled, []
@@ -218,13 +218,13 @@ class Switchboard:
 
     # -- how a run ends -------------------------------------------------------------------------
 
-    def _end(self, run: Run, error: BaseException | None = None) -> None:
+    def _end(self, run: EngineRun, error: BaseException | None = None) -> None:
         self._pass_on(run)
         self._run = None
         self._busy = False
         run.outcomes.end(error)
 
-    def _break_off(self, run: Run) -> None:
+    def _break_off(self, run: EngineRun) -> None:
         for number in run.dispatcher.abandon(*run.verdict()):
             self._roster[number].kill()
 
@@ -238,7 +238,9 @@ class Switchboard:
         run = self._run
         if run is not None:
             cause = context.get("exception") or context["message"]
-            run.error = EngineError(f"internal error: {cause!r}")
+            run.error = EngineError(
+                f"internal error: {cause!r}. This is a fault of aworld: please report it"
+            )
             run.feeder.cancel()
             self._break_off(run)
             self._end(run, run.error)
@@ -258,11 +260,11 @@ class Switchboard:
         finally:
             self._loop.stop()
 
-    def _pause(self, run: Run, paused: bool) -> None:
+    def _pause(self, run: EngineRun, paused: bool) -> None:
         run.dispatcher.paused = paused
         self.look_again()
 
-    def _look(self, run: Run, found: Future[list[Running]]) -> None:
+    def _look(self, run: EngineRun, found: Future[list[Running]]) -> None:
         found.set_result(
             [
                 Running(entry.index, seat.worker, wall_clock(entry.started_at))
@@ -273,7 +275,7 @@ class Switchboard:
 
     # -- what is said to workers ------------------------------------------------------------------
 
-    def _send_items(self, member: Member, run: Run, entries: list[Entry]) -> None:
+    def _send_items(self, member: Member, run: EngineRun, entries: list[Entry]) -> None:
         known = member.knows_shared
         if member.knows_run != run.number:
             member.knows_run = run.number
@@ -295,7 +297,7 @@ class Switchboard:
             del known[oldest]
             member.send("forget", oldest)
 
-    def _announce(self, run: Run, announcement: Any) -> None:
+    def _announce(self, run: EngineRun, announcement: Any) -> None:
         run.announcement = announcement
         for member in self._roster.connected():
             if member.knows_run == run.number:

@@ -14,6 +14,7 @@ import struct
 from typing import Any
 
 BEAT_SECONDS = 0.25  # how often a worker says that it is alive
+CONNECT_SECONDS = 30.0  # for a worker to reach its driver, and to be greeted
 EXIT_OUT_OF_MEMORY = 87  # a worker's exit code, for when its last words do not get through
 
 PREFIX = struct.Struct("!QQ")  # sizes of the pickled message and of all that follows it
@@ -43,9 +44,9 @@ def proof(key: bytes, role: bytes, worker: int, driver_nonce: bytes, worker_nonc
     return hmac.digest(key, text, "sha256")
 
 
-def connect(host: str, port: int, key: bytes, worker: int, timeout: float = 30.0) -> socket.socket:
+def connect(host: str, port: int, key: bytes, worker: int) -> socket.socket:
     """The worker's end of the greeting."""
-    sock = socket.create_connection((host, port), timeout=timeout)
+    sock = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
     try:
         _greet(sock, key, worker)
     except BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aworld.errors import ConfigError
 from aworld.evaluation.figures import checked_options
 from aworld.evaluation.judging import judged_of_run
-from aworld.statistics import Comparison, compare
+from aworld.statistics import Comparison, compare, mean
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -87,15 +86,15 @@ def compare_runs(
             f"all tasks that the two runs share have changed ({min(changed)!r} is one): compare "
             "runs of the same tasks"
         )
-    ours = {task: mean for task, mean in ours.items() if task not in changed}
-    theirs = {task: mean for task, mean in theirs.items() if task not in changed}
+    ours = {task: value for task, value in ours.items() if task not in changed}
+    theirs = {task: value for task, value in theirs.items() if task not in changed}
     scores = compare(ours, theirs, confidence=confidence, seed=seed)
     both = _in_both(ours, theirs)
     return RunComparison(
         names=(first.name, second.name),
         rewards=(first.scoring.name, second.scoring.name),
         scores=scores,
-        means=(_mean([one.first for one in both]), _mean([one.second for one in both])),
+        means=(mean([one.first for one in both]), mean([one.second for one in both])),
         changes=tuple(
             sorted(
                 (change for change in both if change.difference),
@@ -114,7 +113,7 @@ def _task_means(run: Run) -> dict[str, float | None]:
         if judged.value is not None:
             values.append(judged.value)
     # rounded: in floats the mean of 0.1 three times is a little more, and no task better for that
-    return {task: round(_mean(values), 12) if values else None for task, values in tasks.items()}
+    return {task: round(mean(values), 12) if values else None for task, values in tasks.items()}
 
 
 def _in_both(ours: Means, theirs: Means) -> list[Change]:
@@ -124,7 +123,3 @@ def _in_both(ours: Means, theirs: Means) -> list[Change]:
         if first is not None and second is not None:
             found.append(Change(task, first, second))
     return found
-
-
-def _mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values)

@@ -10,12 +10,20 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from aworld.config import check_count, is_int, is_number
+from aworld.config import check_count, is_number
 from aworld.core.failure import STATUSES
 from aworld.core.task import TaskResponse
 from aworld.errors import ConfigError
 from aworld.evaluation.judging import Judged
-from aworld.statistics import Estimate, grouped, mean_interval, pass_at_k, pass_hat_k
+from aworld.statistics import (
+    Estimate,
+    check_interval,
+    grouped,
+    mean,
+    mean_interval,
+    pass_at_k,
+    pass_hat_k,
+)
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -137,10 +145,7 @@ def checked_options(
     """The k in order, each once; None: the usual ones."""
     if not is_number(passes_at) or not math.isfinite(passes_at):  # type: ignore[arg-type]
         raise ConfigError(f"passes_at must be a finite number, got {passes_at!r:.80}")
-    if not is_number(confidence) or not 0 < confidence < 1:  # type: ignore[operator]
-        raise ConfigError(f"confidence must lie between 0 and 1, got {confidence!r:.80}")
-    if not is_int(seed):
-        raise ConfigError(f"seed must be an int, got {seed!r:.80}")
+    check_interval(confidence, seed)
     if ks is None:
         return None
     if isinstance(ks, (str, bytes)) or not isinstance(ks, Iterable):
@@ -156,7 +161,9 @@ def _checked(rows: list[Judged]) -> list[Judged]:
     for row in rows:
         place = row.task_id, row.sample
         if place in seen:
-            raise ConfigError(f"sample {row.sample} of task {row.task_id!r} is there twice")
+            raise ConfigError(
+                f"sample {row.sample} of task {row.task_id!r} is there twice: give each once"
+            )
         seen.add(place)
         reward = row.reward
         if reward is not None and not (is_number(reward) and math.isfinite(reward)):
@@ -170,19 +177,13 @@ def _checked(rows: list[Judged]) -> list[Judged]:
 def _figures(
     rows: list[Judged], passes_at: float, ks: tuple[int, ...], estimated: Interval
 ) -> dict[str, Any]:
-    values: dict[str, list[float]] = {}  # of the samples that count, by task
+    values: dict[str, list[float]] = {row.task_id: [] for row in rows}  # that count, by task
     passed: Counter[str] = Counter()
-    failures = unscored = 0
-    for row in rows:
-        of_task = values.setdefault(row.task_id, [])
-        value = row.value
-        if value is None:
-            unscored += 1
-            continue
-        of_task.append(value)
-        failures += row.reward is None
+    counted = [(row, value) for row in rows if (value := row.value) is not None]
+    for row, value in counted:
+        values[row.task_id].append(value)
         passed[row.task_id] += row.passes(passes_at)
-    means = sorted(math.fsum(of_task) / len(of_task) for of_task in values.values() if of_task)
+    means = sorted(mean(of_task) for of_task in values.values() if of_task)
     outcomes = [(len(of_task), passed[task]) for task, of_task in values.items()]
 
     def chances(estimator: Estimator) -> dict[int, Estimate]:
@@ -194,7 +195,6 @@ def _figures(
                 found[k] = estimated(tuple(shares))
         return found
 
-    statuses = Counter(row.status for row in rows)
     return {
         "tasks": len(values),
         "samples": len(rows),
@@ -202,14 +202,16 @@ def _figures(
         "pass_at": chances(pass_at_k),
         "pass_hat": chances(pass_hat_k),
         "left_out": {k: few for k in ks if (few := sum(samples < k for samples, _ in outcomes))},
-        "statuses": {
-            status: statuses[status]
-            for status in (*STATUSES, *sorted(statuses.keys() - set(STATUSES)))
-            if status in statuses
-        },
-        "failures": failures,
-        "unscored": unscored,
+        "statuses": _statuses(rows),
+        "failures": sum(row.reward is None for row, _ in counted),
+        "unscored": len(rows) - len(counted),
     }
+
+
+def _statuses(rows: list[Judged]) -> dict[str, int]:
+    found = Counter(row.status for row in rows)
+    order = (*STATUSES, *sorted(found.keys() - set(STATUSES)))
+    return {status: found[status] for status in order if status in found}
 
 
 def _by_name(

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from aworld.core.failure import worth
 from aworld.core.plain import printable
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError
-from aworld.rewards.combined import TRIED
 
 if TYPE_CHECKING:
     from aworld.store.reader import Run
@@ -27,9 +27,8 @@ class Judged(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """What it adds to the mean of its task: its reward, 0 if it was tried and has none. None:
-        it does not count, because it never ran to its end or its reward is not known."""
-        return 0.0 if self.reward is None and self.status in TRIED else self.reward
+        """What it adds to the mean of its task. None: it does not count."""
+        return worth(self.status, self.reward)
 
     def passes(self, at: float) -> bool:
         """What has no reward does not pass, even where `at` is 0 or less."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aworld.config import RunConfig, check_count
+from aworld.config import RunConfig, check_count, checked_run_conf
 from aworld.core.task import Task
 from aworld.errors import ConfigError
 from aworld.evaluation.figures import Evaluation, assess, checked_options
@@ -61,9 +61,7 @@ def evaluate(
 
 
 def _conf(run_conf: Any, reward: Any, samples: Any) -> RunConfig:
-    if run_conf is not None and not isinstance(run_conf, RunConfig):
-        raise ConfigError(f"run_conf must be a RunConfig, got {run_conf!r:.80}")
-    conf = run_conf or RunConfig()
+    conf = checked_run_conf(run_conf)
     if reward is not None:
         conf = replace(conf, reward=reward)
     if conf.reward is None:

@@ -10,8 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aworld.core.shown import harmless as without_controls
-from aworld.core.shown import shortened
+from aworld.core.shown import harmless, plural, shortened
 from aworld.statistics import Comparison, Estimate
 
 if TYPE_CHECKING:
@@ -33,9 +32,9 @@ def as_text(shown: RenderableType) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def harmless(text: str) -> Text:
+def _name(text: str) -> Text:
     """What somebody else has written. It can neither style nor steer the terminal."""
-    return Text(shortened(without_controls(text), LONGEST_NAME))
+    return Text(shortened(harmless(text), LONGEST_NAME))
 
 
 def evaluation_table(evaluation: Evaluation) -> Group:
@@ -53,13 +52,13 @@ def comparison_table(comparison: RunComparison) -> Group:
     scores, (first, second) = comparison.scores, comparison.names
     table = Table("", "mean reward", _interval_title([scores.difference]), "tasks")
     count = str(scores.difference.count)
-    table.add_row(harmless(f"first: {first}"), _number(comparison.means[0]), "", count)
-    table.add_row(harmless(f"second: {second}"), _number(comparison.means[1]), "", count)
+    table.add_row(_name(f"first: {first}"), _number(comparison.means[0]), "", count)
+    table.add_row(_name(f"second: {second}"), _number(comparison.means[1]), "", count)
     table.add_row("difference", *_cells(scores.difference, sign=True))
     counts = f"{scores.better} better, {scores.worse} worse, {scores.same} the same"
     parts: list[RenderableType] = [table, Text(f"{counts}: {_verdict(scores)}")]
     if comparison.rewards[0] != comparison.rewards[1]:
-        names = " and ".join(str(harmless(name)) for name in comparison.rewards)
+        names = " and ".join(str(_name(name)) for name in comparison.rewards)
         parts.append(Text(f"scored by rewards of different names, {names}: are they comparable?"))
     for said, tasks in (
         ("only in the first", scores.only_first),
@@ -98,7 +97,7 @@ def _slices_table(name: str, slices: Mapping[str, Figures]) -> Table:
         chances = [figures.pass_at.get(k) for k in shown] + [figures.pass_hat.get(k) for k in hats]
         cells = ("-" if one is None else _number(one.mean) for one in chances)
         row = (str(figures.tasks), str(figures.samples), mean, between, *cells)
-        table.add_row(harmless(label), *row)
+        table.add_row(_name(label), *row)
     return table
 
 
@@ -108,7 +107,7 @@ def _changes_table(comparison: RunComparison) -> Table:
     table = Table("task", "first", "second", "change", title=title, title_justify="left")
     for change in comparison.changes[:MOST_CHANGES]:
         table.add_row(
-            harmless(change.task_id),
+            _name(change.task_id),
             _number(change.first),
             _number(change.second),
             f"{change.difference:+.3f}",
@@ -117,24 +116,24 @@ def _changes_table(comparison: RunComparison) -> Table:
 
 
 def _remarks(evaluation: Evaluation) -> Iterable[str]:
-    statuses = ", ".join(f"{n} {harmless(name)}" for name, n in evaluation.statuses.items())
+    statuses = ", ".join(f"{n} {_name(name)}" for name, n in evaluation.statuses.items())
     yield (
-        f"{_counted(evaluation.tasks, 'task')}, {_counted(evaluation.samples, 'sample')}"
+        f"{plural(evaluation.tasks, 'task')}, {plural(evaluation.samples, 'sample')}"
         f"{f' ({statuses})' if statuses else ''}; passed means a reward of at least "
         f"{evaluation.passes_at:g}"
     )
     if evaluation.failures:
         yield (
-            f"{_counted(evaluation.failures, 'sample')} failed without a score: counted as not "
+            f"{plural(evaluation.failures, 'sample')} failed without a score: counted as not "
             "passed, and as 0 in the mean"
         )
     if evaluation.unscored:
         yield (
-            f"{_counted(evaluation.unscored, 'sample')} left out: cancelled, skipped, or without a "
+            f"{plural(evaluation.unscored, 'sample')} left out: cancelled, skipped, or without a "
             "score although they succeeded"
         )
     for k, tasks in evaluation.left_out.items():
-        yield f"k={k}: {_counted(tasks, 'task')} left out, with fewer samples that count"
+        yield f"k={k}: {plural(tasks, 'task')} left out, with fewer samples that count"
 
 
 def _verdict(scores: Comparison) -> str:
@@ -150,7 +149,7 @@ def _verdict(scores: Comparison) -> str:
 
 def _named(said: str, tasks: tuple[str, ...]) -> Text:
     text = Text(f"{said}: ")
-    text.append_text(Text(", ").join(harmless(task) for task in tasks[:MOST_NAMES]))
+    text.append_text(Text(", ").join(_name(task) for task in tasks[:MOST_NAMES]))
     return text.append(", ..." if len(tasks) > MOST_NAMES else "")
 
 
@@ -168,10 +167,6 @@ def _cells(estimate: Estimate, *, sign: bool = False) -> tuple[str, str, str]:
 
 def _interval_title(estimates: list[Estimate]) -> str:
     return f"{100 * estimates[0].confidence:g} % interval" if estimates else "interval"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _number(value: float) -> str:

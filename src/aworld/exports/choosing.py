@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from aworld.exports.conversations import Conversation, conversations, main_agent
 from aworld.store.records import Rollout
@@ -24,6 +25,23 @@ def conversations_of(rollout: Rollout, agent: str | None = None) -> list[Convers
     found = conversations(() if trajectory is None else trajectory.steps)
     wanted = main_agent(found, rollout.response.answer) if agent is None else agent
     return [conversation for conversation in found if conversation.agent == wanted]
+
+
+def scored_conversations(
+    rollouts: Iterable[Rollout], left_out: LeftOut, agent: str | None = None
+) -> Iterator[tuple[float, Conversation]]:
+    """The reward and the last conversation of each rollout that has both, and a prompt."""
+    for rollout in rollouts:
+        if rollout.reward is None:
+            left_out[NO_REWARD] += 1
+            continue
+        conversation = last_conversation(rollout, left_out, agent)
+        if conversation is None:
+            continue
+        if not conversation.given:
+            left_out[NO_PROMPT] += 1
+        else:
+            yield rollout.reward, conversation
 
 
 def last_conversation(

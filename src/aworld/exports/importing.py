@@ -15,7 +15,6 @@ from aworld.core.trajectory import Trajectory
 from aworld.core.usage import Usage
 from aworld.errors import ConfigError
 from aworld.exports.lines import Line, Message, read_lines
-from aworld.store.folder import write_config
 from aworld.store.writer import Finished, RunWriter
 
 IMPORTED = "imported"
@@ -61,10 +60,10 @@ def import_messages(
     tasks = 1 + max(position for position, _ in places)
     samples = 1 + max(sample for _, sample in places)
     meta = {"samples": samples, "total": tasks, "reward": reward}
-    writer = RunWriter.create(folder, meta)
+    source = {"path": str(path.absolute()), "reward": reward}
+    config = {"run": {"samples": samples}, "import": source}
+    writer = RunWriter.create(folder, meta, config)
     try:
-        source = {"path": str(path.absolute()), "reward": reward}
-        write_config(folder, {"run": {"samples": samples}, "import": source})
         _write(writer, path, places, samples, agent)
     finally:
         writer.close()
@@ -145,28 +144,28 @@ def _response(line: Line, sample: int, samples: int, agent: str) -> TaskResponse
         answer = steps[-1]["action"].get("content")
     usage = _usage(values)
     trajectory = Trajectory(
-        line.task_id,
-        speaker.split("/")[0],
-        steps,
-        answer,
-        line.status == "success",
-        line.reward,
-        usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
-        line.seconds,
-        line.status,
+        task_id=line.task_id,
+        agent_id=speaker.split("/")[0],
+        steps=steps,
+        final_result=answer,
+        success=line.status == "success",
+        reward=line.reward,
+        token_count=usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
+        execution_time=line.seconds,
+        status=line.status,
     )
     return TaskResponse(
-        line.task_id if samples == 1 else f"{line.task_id}#{sample}",
-        answer,
-        line.status,
-        line.error,
-        line.seconds,
-        usage,
-        trajectory,
-        line.attempts,
-        line.reward,
-        line.task_id,
-        sample,
+        id=line.task_id if samples == 1 else f"{line.task_id}#{sample}",
+        answer=answer,
+        status=line.status,
+        error=line.error,
+        time_cost=line.seconds,
+        usage=usage,
+        trajectory=trajectory,
+        attempts=line.attempts,
+        reward=line.reward,
+        group_id=line.task_id,
+        sample_index=sample,
     )
 
 

@@ -7,7 +7,7 @@ from itertools import combinations, groupby
 from typing import NamedTuple
 
 from aworld.errors import ConfigError, unknown_name
-from aworld.exports.choosing import NO_PROMPT, NO_REWARD, LeftOut, last_conversation
+from aworld.exports.choosing import LeftOut, scored_conversations
 from aworld.exports.conversations import Conversation
 from aworld.exports.files import Columns, Row
 from aworld.exports.wording import for_trl, tools_for_trl
@@ -35,7 +35,7 @@ def rows(
     if pairs not in PAIRS:
         raise ConfigError(unknown_name("choice of pairs", str(pairs), PAIRS))
     for _, group in groupby(rollouts, key=lambda rollout: rollout.task.id):
-        samples = list(_scored(group, left_out, agent))
+        samples = [Sample(*pair) for pair in scored_conversations(group, left_out, agent)]
         samples.sort(key=lambda sample: sample.reward, reverse=True)
         if not samples or samples[0].reward == samples[-1].reward:
             left_out[NO_CONTRAST] += 1
@@ -49,20 +49,6 @@ def rows(
                 left_out[OTHER_PROMPT] += 1
             else:
                 yield row
-
-
-def _scored(rollouts: Iterable[Rollout], left_out: LeftOut, agent: str | None) -> Iterator[Sample]:
-    for rollout in rollouts:
-        if rollout.reward is None:
-            left_out[NO_REWARD] += 1
-            continue
-        conversation = last_conversation(rollout, left_out, agent)
-        if conversation is None:
-            continue
-        if not conversation.given:
-            left_out[NO_PROMPT] += 1
-        else:
-            yield Sample(rollout.reward, conversation)
 
 
 def _pair(better: Conversation, worse: Conversation) -> Row | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from aworld.config import is_number
 from aworld.errors import ConfigError
-from aworld.exports.choosing import NO_PROMPT, NO_REWARD, LeftOut, last_conversation
+from aworld.exports.choosing import LeftOut, scored_conversations
 from aworld.exports.files import Columns, Row
 from aworld.exports.wording import for_trl, tools_for_trl
 from aworld.store.records import Rollout
@@ -23,23 +23,14 @@ def rows(
     agent: the path of the agent whose conversation it is, as in 'team/solver'"""
     if not is_number(threshold):
         raise ConfigError(f"threshold must be a number, got {threshold!r:.80}")
-    for rollout in rollouts:
-        if rollout.reward is None:
-            left_out[NO_REWARD] += 1
-            continue
-        conversation = last_conversation(rollout, left_out, agent)
-        if conversation is None:
-            continue
-        if not conversation.given:
-            left_out[NO_PROMPT] += 1
-        else:
-            messages = for_trl(conversation.messages)
-            yield {
-                "prompt": messages[: conversation.given],
-                "completion": messages[conversation.given :],
-                "label": rollout.reward >= threshold,
-                "tools": tools_for_trl(conversation.tools),
-            }
+    for reward, conversation in scored_conversations(rollouts, left_out, agent):
+        messages = for_trl(conversation.messages)
+        yield {
+            "prompt": messages[: conversation.given],
+            "completion": messages[conversation.given :],
+            "label": reward >= threshold,
+            "tools": tools_for_trl(conversation.tools),
+        }
 
 
 def columns() -> Columns:

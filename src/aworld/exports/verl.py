@@ -39,28 +39,24 @@ def rows(
     index = 0
     for _, group in groupby(rollouts, key=lambda rollout: rollout.task.id):
         samples = list(group)
-        task = samples[0].task
+        task, prompt = samples[0].task, _prompt(samples, agent)
         if task.ground_truth is None:
             left_out[NO_TRUTH] += 1
-            continue
-        prompt = _prompt(samples, agent)
-        if prompt is None:
+        elif prompt is None:
             left_out[NO_TEXT] += 1
-            continue
-        metadata = task.metadata
-        yield {
-            "data_source": str(metadata.get("data_source") or data_source),
-            "prompt": prompt,
-            "ability": str(metadata.get("ability") or ability),
-            "reward_model": {"style": "rule", "ground_truth": text_of(plain(task.ground_truth))},
-            "extra_info": {
-                "split": split,
-                "index": index,
-                "task_id": task.id,
-                "metadata": json_text(metadata),
-            },
-        }
-        index += 1
+        else:
+            info = {"split": split, "index": index, "task_id": task.id}
+            yield {
+                "data_source": str(task.metadata.get("data_source") or data_source),
+                "prompt": prompt,
+                "ability": str(task.metadata.get("ability") or ability),
+                "reward_model": {
+                    "style": "rule",
+                    "ground_truth": text_of(plain(task.ground_truth)),
+                },
+                "extra_info": {**info, "metadata": json_text(task.metadata)},
+            }
+            index += 1
 
 
 def columns() -> Columns:

@@ -1,4 +1,4 @@
-"""Who answers a prompt. All model calls pass through `Model.ask`, and are recorded there."""
+"""A model: one request in, one recorded reply out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from aworld.config import check_count, check_timeout, is_number
+from aworld.config import check_count, check_seconds, is_number
 from aworld.core.context import TaskContext, current_task
 from aworld.core.usage import Prices, Usage
 from aworld.errors import AccessError, BudgetError, ConfigError, ModelError
@@ -76,7 +76,7 @@ class Model(ABC):
         **settings: Any,
     ):
         check_count("retries", retries, least=0)
-        check_timeout(connect_seconds)
+        check_seconds("connect_seconds", connect_seconds)
         check_settings(type(self), settings)
         self.name = name
         self.retries = retries

@@ -29,7 +29,7 @@ class Server(NamedTuple):
 
 
 @dataclass(slots=True)
-class Shared:
+class SharedClient:
     client: AsyncOpenAI
     in_flight: int = 0
 
@@ -39,7 +39,7 @@ class Clients:
     that a loop closes by itself, whoever runs it."""
 
     def __init__(self) -> None:
-        self.of_servers: dict[Server, list[Shared]] = {}
+        self.of_servers: dict[Server, list[SharedClient]] = {}
         self._end = self._until_the_loop_ends()
 
     async def open(self) -> None:
@@ -67,7 +67,7 @@ async def client_for(server: Server) -> AsyncIterator[AsyncOpenAI]:
     of_server = (await _of_this_loop()).of_servers.setdefault(server, [])
     shared = min(of_server, key=lambda known: known.in_flight, default=None)
     if shared is None or shared.in_flight >= FULL:
-        shared = Shared(_new_client(server))
+        shared = SharedClient(_new_client(server))
         of_server.append(shared)
     shared.in_flight += 1
     try:

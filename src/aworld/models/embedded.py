@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any
 
+from aworld.config import check_count
 from aworld.errors import ConfigError, ModelError, unknown_name
 from aworld.models.base import Model, ModelReply, ModelRequest, OnText
 from aworld.models.embedded_prompt import is_json, read_reply, render, schema_for
@@ -54,9 +55,10 @@ class EmbeddedModel(Model):
     ):
         super().__init__(name, **settings)
         _check(self.settings)
-        for what, value in (("context_tokens", context_tokens), ("parallel", parallel)):
-            if value < 1:
-                raise ConfigError(f"{what} must be at least 1, got {value}")
+        check_count("context_tokens", context_tokens, least=1)
+        check_count("parallel", parallel, least=1)
+        if threads is not None:
+            check_count("threads", threads, least=1)
         self.path = None if path is None else os.fspath(path)
         self.context_tokens = context_tokens
         self.threads = threads

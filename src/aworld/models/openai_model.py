@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
-import sys
 from email.utils import parsedate_to_datetime
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from aworld.config import check_timeout
+from aworld.config import check_seconds
 from aworld.core.secret import Secret, bare_url
 from aworld.errors import ConfigError, ModelError
 from aworld.models.base import Model, ModelReply, ModelRequest, OnText
@@ -48,7 +45,7 @@ class OpenAIModel(Model):
         super().__init__(name, **settings)
         if find_spec("openai") is None:
             raise ConfigError("models behind a URL need: pip install 'aworld[openai]'")
-        check_timeout(timeout)
+        check_seconds("timeout", timeout, or_none=True)
         self.base_url = _checked_url(base_url or OPENAI)
         self.api_key = _checked_key(api_key)
         self.timeout = timeout
@@ -83,8 +80,6 @@ class OpenAIModel(Model):
         return [self.base_url, self._call(request)]
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
-        if "openai" not in sys.modules:  # it takes a second: others may wait for the event loop
-            await asyncio.to_thread(import_module, "openai")
         server = Server(self.base_url, self.api_key, self.timeout, self.connect_seconds)
         async with client_for(server) as client:
             reply = await self._ask(client, request, on_text)

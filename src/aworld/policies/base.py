@@ -7,17 +7,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from aworld.policies.gate import Gate
+from aworld.policies.messages import Message, Tools
 from aworld.policies.scoring import selected_logprobs
 from aworld.policies.slots import SlotCache
-
-Message = dict[str, Any]
-Tools = list[dict[str, Any]]
 
 
 class Policy(ABC):

@@ -10,12 +10,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from aworld.policies.messages import Message, Tools, parameters, text_of
+
 SYSTEM, USER, ASSISTANT, TOOL, TOOLS, END = range(256, 262)
 VOCAB_SIZE = 264  # a multiple of 8
 ROLES = {"system": SYSTEM, "developer": SYSTEM, "user": USER, "tool": TOOL, "function": TOOL}
-
-Message = dict[str, Any]
-Tools = list[dict[str, Any]]
 
 
 def encode_chat(messages: list[Message], tools: Tools | None) -> list[int]:
@@ -45,18 +44,6 @@ def encode_reply(message: Message, tools: Tools | None) -> list[int]:
 
 def decode(ids: Sequence[int]) -> str:
     return bytes(token for token in ids if token < 256).decode(errors="replace")
-
-
-def parameters(tools: Tools) -> dict[str, list[str]]:
-    """The names of each tool's parameters, in order."""
-    functions = [tool["function"] for tool in tools]
-    return {f["name"]: list((f.get("parameters") or {}).get("properties") or ()) for f in functions}
-
-
-def text_of(content: Any) -> str:
-    if isinstance(content, list):  # parts, in OpenAI's form
-        return "".join(part.get("text", "") for part in content)
-    return "" if content is None else str(content)
 
 
 def _written(function: dict[str, Any], names: dict[str, list[str]]) -> str:

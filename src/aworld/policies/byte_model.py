@@ -16,7 +16,8 @@ from torch.nn.functional import rms_norm, silu
 from aworld.errors import ConfigError
 from aworld.policies import byte_chat
 from aworld.policies.attention import attend
-from aworld.policies.base import Message, Policy, Tools
+from aworld.policies.base import Policy
+from aworld.policies.messages import Message, Tools
 from aworld.policies.slots import PromptRows, SlotCache, StepRows, last_of, padded
 
 KIND = "aworld-byte"

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aworld.errors import ConfigError
-from aworld.policies.base import Message, Tools
-from aworld.policies.byte_chat import text_of
+from aworld.policies.messages import Message, Tools, text_of
 
 TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>")
 QUESTION: Message = {"role": "user", "content": "?"}

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from aworld.errors import ConfigError
-from aworld.policies.base import Message, Policy, Tools
+from aworld.policies.base import Policy
 from aworld.policies.chat_templates import chosen_template
 from aworld.policies.hf_cache import ATTENTION, GraphedCache, RowsCache, Shapes
 from aworld.policies.hf_chat import HFChat
+from aworld.policies.messages import Message, Tools
 from aworld.policies.slots import PromptRows, SlotCache, StepRows, last_of, padded
 
 OWN_FACTS = "aworld.json"

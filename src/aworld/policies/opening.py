@@ -12,7 +12,6 @@ from typing import Any
 from aworld.errors import ConfigError
 from aworld.policies.base import Policy
 
-BUILT_IN = ("byte", "smollm2")
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 

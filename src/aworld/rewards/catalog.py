@@ -40,6 +40,11 @@ def named(name: str, /, **options: Any) -> Reward:
     return cast(Reward, found)
 
 
+def the_reward(given: Reward | str) -> Reward:
+    """A reward as it was given, or found by its name."""
+    return named(given) if isinstance(given, str) else given
+
+
 def name_of(reward: Reward) -> str:
     """How its scores are called where nobody gave them a name."""
     name = getattr(reward, "__name__", None)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aworld.config import check_count, check_timeout
+from aworld.config import check_count, check_seconds
 from aworld.core.plain import plain, printable
 from aworld.core.task import Task
 from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError
 from aworld.rewards.base import has_answer
-from aworld.tools.limits import in_own_thread
-from aworld.tools.sandbox import Limits, Program
+from aworld.tools.sandbox import PYTHON_COMMAND, Limits, run_program
 
 FENCED = re.compile(r"```[ \t]*+(?:python3?|py)?[ \t]*+\n(.*?)```", re.DOTALL | re.I)
 STARTING = 5.0  # seconds for all that is not a test
@@ -50,14 +48,7 @@ class CodeTests:
         harness = Path(__file__).with_name("code_harness.py").read_text("utf-8")
         # ASCII alone, whatever the answer holds
         given = f"{printable(code)!a}, {[printable(test) for test in tests]!a}, {self.timeout!r}"
-        command = [sys.executable, "-I", "-u", "-X", "utf8"]
-        script = f"{harness}\n\nmain({given})\n"
-        program = Program(command, script, limits, unsandboxed=False)
-        try:
-            ended = await in_own_thread(program.run)
-        except BaseException:  # given up by its task
-            program.kill()
-            raise
+        ended = await run_program(PYTHON_COMMAND, f"{harness}\n\nmain({given})\n", limits)
         if not ended.output.startswith(b"begun\n"):
             said = ended.output[-500:].decode("utf-8", "replace")
             raise RuntimeError(f"the tests did not start; try a larger memory_mb: {said}")
@@ -78,9 +69,7 @@ def code_tests(
     in a process of its own, after the code; all of them together have `timeout` seconds, and what
     has not run by then has failed. It runs in a sandbox, or not at all.
     """
-    check_timeout(timeout)
-    if timeout is None:
-        raise ConfigError("code that a model wrote needs a timeout: give seconds")
+    check_seconds("timeout", timeout)
     check_count("memory_mb", memory_mb, least=1)
     if not isinstance(key, str):
         raise ConfigError(f"key must be a name in the task's metadata, got {key!r:.80}")

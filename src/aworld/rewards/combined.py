@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from aworld.config import is_number
+from aworld.core.failure import TRIED
 from aworld.core.task import Task
 from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError
 from aworld.rewards.base import Reward, Scored
 from aworld.rewards.scoring import TOTAL, score
-
-TRIED = ("failed", "truncated", "timeout", "crashed")  # not those that never ran or were cancelled
 
 
 @dataclass(frozen=True)

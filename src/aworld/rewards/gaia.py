@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aworld.rewards.base import Match, text_of
-from aworld.rewards.figures import same_number, whole_number
+from aworld.rewards.numerals import same_number, whole_number
 
 ARTICLES = {"a", "an", "the"}
 ASCII_PUNCTUATION = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")

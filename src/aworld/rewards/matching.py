@@ -12,7 +12,7 @@ from aworld.core.task import Task
 from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError
 from aworld.rewards.base import Match, has_answer, text_of
-from aworld.rewards.figures import last_number, same_number
+from aworld.rewards.numerals import last_number, same_number
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,22 @@ from typing import Any
 from aworld.core.task import Task
 from aworld.errors import ConfigError
 from aworld.rewards.base import Match
-from aworld.rewards.catalog import name_of, named
+from aworld.rewards.catalog import name_of, the_reward
 from aworld.rewards.combined import FailuresAs, Weighted
 
+FIELDS = (
+    "set Task.ground_truth (of a file, say which column it is, [fields] ground_truth = 'column')"
+)
 
-def check_truth(given: Any, tasks: Iterable[Task]) -> None:
-    """given: a reward, or the name of one."""
-    reward = named(given) if isinstance(given, str) else given
+
+def check_truth(given: Any, tasks: Iterable[Task], *, hint: str = FIELDS) -> None:
+    """given: a reward, or the name of one. hint: how the caller's tasks come by a ground truth."""
+    reward = the_reward(given)
     known = (task for task in tasks if isinstance(task, Task) and task.ground_truth is not None)
     if _needs_truth(reward) and next(known, None) is None:
         raise ConfigError(
             f"the reward {name_of(reward)!r} compares answers with the ground truth, and no task "
-            "has one: set Task.ground_truth (of a file, say which column it is, [fields] "
-            "ground_truth = 'column'), or choose a reward that needs none"
+            f"has one: {hint}, or choose a reward that needs none"
         )
 
 

@@ -20,8 +20,15 @@ from aworld.errors import ModelError
 from aworld.serve.generation import Generation
 from aworld.serve.generator import Generator
 from aworld.serve.replies import reply
-from aworld.serve.requests import ChatRequest, RefusedError, TextRequest, as_refused, explained
-from aworld.serve.streaming import error_body, events
+from aworld.serve.requests import (
+    ChatRequest,
+    RefusedError,
+    TextRequest,
+    as_refused,
+    error_body,
+    explained,
+)
+from aworld.serve.streaming import events
 
 MOST_BYTES = 32 * 2**20
 GONE = 499  # nobody will read it

@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from aworld.policies.byte_chat import parameters
-
-Tools = list[dict[str, Any]]
+from aworld.policies.messages import Tools, parameters
 
 
 class Call(NamedTuple):

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from aworld.serve.requests import RefusedError
-from aworld.serve.streaming import error_body
+from aworld.serve.requests import RefusedError, error_body
 from aworld.web.hosts import bare_host
 
 

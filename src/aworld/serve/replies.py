@@ -30,9 +30,9 @@ def reply(asked: ChatRequest | TextRequest, made: list[Generation], policy: Poli
     is_chat = isinstance(asked, ChatRequest)
     body = envelope("chat.completion" if is_chat else "text_completion", policy)
     body["choices"] = [
-        chat_choice(asked, one, index, policy)
+        _chat_choice(asked, one, index, policy)
         if isinstance(asked, ChatRequest)
-        else text_choice(asked, one, index, policy)
+        else _text_choice(asked, one, index, policy)
         for index, one in enumerate(made)
     ]
     body["usage"] = usage(made)
@@ -48,13 +48,13 @@ def usage(made: list[Generation]) -> Body:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
 
 
-def chat_choice(asked: ChatRequest, one: Generation, index: int, policy: Policy) -> Body:
+def _chat_choice(asked: ChatRequest, one: Generation, index: int, policy: Policy) -> Body:
     message, finish_reason = chat_message(asked, one, policy)
     choice = {"index": index, "message": message, "finish_reason": finish_reason}
     return choice | token_facts(asked, one, policy, 0, len(one.ids))
 
 
-def text_choice(asked: TextRequest, one: Generation, index: int, policy: Policy) -> Body:
+def _text_choice(asked: TextRequest, one: Generation, index: int, policy: Policy) -> Body:
     choice = {"index": index, "text": one.text, "finish_reason": one.finish_reason}
     return choice | token_facts(asked, one, policy, 0, len(one.ids))
 

@@ -25,6 +25,12 @@ class RefusedError(Exception):
         self.code = code
 
 
+def error_body(refused: RefusedError) -> dict[str, Any]:
+    """OpenAI's form of it."""
+    kind = "server_error" if refused.status >= 500 else "invalid_request_error"
+    return {"error": {"message": str(refused), "type": kind, "param": None, "code": refused.code}}
+
+
 class Options(BaseModel):
     """What both kinds of completions share."""
 
@@ -68,8 +74,7 @@ class Options(BaseModel):
                 f"{policy.context_tokens}",
                 code="context_length_exceeded",
             )
-        stop = [self.stop] if isinstance(self.stop, str) else self.stop or []
-        if not all(stop) or len(stop) > STOPS:
+        if not all(self.stops) or len(self.stops) > STOPS:
             raise RefusedError(f"stop: up to {STOPS} strings, none of them empty")
         seed = secrets.randbits(63) if self.seed is None else self.seed
         return [
@@ -80,11 +85,15 @@ class Options(BaseModel):
                 top_k=max(self.top_k, 0),
                 # far apart, so that the second choice of seed 1 is not the first of seed 2
                 seed=(seed + choice * 0x9E3779B97F4A7C15) & MOST,
-                stop=tuple(stop),
+                stop=tuple(self.stops),
                 stop_ids=policy.stop_ids,
             )
             for choice in range(self.n)
         ]
+
+    @property
+    def stops(self) -> list[str]:
+        return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
     @property
     def most_tokens(self) -> int | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
 
 from aworld.policies.base import Policy
 from aworld.serve.calls import CALL_FORMATS
 from aworld.serve.generation import Generation
 from aworld.serve.replies import Body, chat_message, envelope, token_facts, usage
-from aworld.serve.requests import ChatRequest, TextRequest, as_refused
+from aworld.serve.requests import ChatRequest, TextRequest, as_refused, error_body
 from aworld.serve.text import GrowingText, cut_at, held_back
 
 
@@ -51,17 +50,10 @@ async def events(
     yield b"data: [DONE]\n\n"
 
 
-def error_body(refused: Any) -> Body:
-    """OpenAI's form of it."""
-    kind = "server_error" if refused.status >= 500 else "invalid_request_error"
-    return {"error": {"message": str(refused), "type": kind, "param": None, "code": refused.code}}
-
-
 def _visible(asked: ChatRequest | TextRequest, text: str, policy: Policy) -> str:
     """What is surely said: no part of a stop string, nor of a call."""
-    stop = [asked.stop] if isinstance(asked.stop, str) else asked.stop or []
-    cut = cut_at(text, stop)
-    text = text[: len(text) - held_back(text, stop)] if cut is None else cut
+    cut = cut_at(text, asked.stops)
+    text = text[: len(text) - held_back(text, asked.stops)] if cut is None else cut
     if isinstance(asked, ChatRequest) and asked.offered_tools:
         marker = CALL_FORMATS[policy.call_format].marker
         before = cut_at(text, [marker])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from aworld.config import check_text, check_timeout
+from aworld.config import check_seconds, check_text
 from aworld.core.task import Task
 from aworld.errors import ConfigError, unknown_name
 from aworld.sources.rows import Row
@@ -140,7 +140,7 @@ def _read_timeout(value: Any) -> float | None:
             value = float(value)
         except ValueError:
             raise ValueError(f"must be a number of seconds, got {value!r:.60}") from None
-    check_timeout(value)
+    check_seconds("timeout", value, or_none=True)
     return value
 
 

@@ -21,7 +21,7 @@ def split_query(text: str) -> tuple[str, dict[str, Any]]:
     options: dict[str, Any] = {}
     for key, value in pairs:
         if key in options:
-            raise ConfigError(f"{text!r}: the option {key!r} is there twice")
+            raise ConfigError(f"{text!r}: the option {key!r} is there twice: leave one out")
         options[key] = _value(value)
     return name, options
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
-import stat
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from aworld.core.plain import as_json
 from aworld.errors import DamagedError
-from aworld.store.durable import sync, whole_file
+from aworld.store.durable import read_plain_file, sync, whole_file
 
 BIG = 64 * 1024  # from this size on, a text or bytes go into a file of their own
 MARK = "$aworld"  # the key of what stands in JSON for something that JSON does not have
@@ -110,12 +108,3 @@ def unmarked(found: dict[str, Any], blobs: Blobs) -> Any:
         return base64.b64decode(found["base64"])
     content = blobs.get(str(found.get("blob")))
     return content if kind == "bytes" else content.decode("utf-8", "surrogatepass")
-
-
-def read_plain_file(path: Path) -> bytes:
-    """Neither a link nor a pipe: the folder may come from a stranger."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"{path} is no plain file")
-        return file.read()

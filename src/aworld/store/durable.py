@@ -1,8 +1,9 @@
-"""Files that are whole or not there, and on disk before anybody is told."""
+"""Files that are whole or not there, on disk before anybody is told, and no trap when read."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,20 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def open_plain(path: Path, flags: int) -> int:
+    """Neither a link nor a pipe: the folder may come from a stranger."""
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{path} is no plain file")
+    return handle
+
+
+def read_plain_file(path: Path) -> bytes:
+    with open(open_plain(path, os.O_RDONLY), "rb") as file:
+        return file.read()
 
 
 def sync(path: Path) -> None:

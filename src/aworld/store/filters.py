@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 
 from aworld.errors import ConfigError
+from aworld.store.scores import reward_column
 
-# What a condition can speak of. `{samples}` and `{scoring}` are numbers of the run.
+# What a condition can speak of.
 VIEW = """
 select r.slot as slot, t.id as task, r.slot % {samples} as sample, r.status as status,
     {reward} as reward, r.seconds as seconds, r.tokens as tokens, r.cost as cost,
@@ -37,11 +38,7 @@ def chosen_slots(
     page = f"order by slot limit {-1 if limit is None else int(limit)} offset {int(offset)}"
     if where is None:
         return [slot for (slot,) in connection.execute(f"select slot from results {page}")]
-    reward = "r.reward"
-    if scoring:
-        scores = f"from scores s where s.scoring = {int(scoring)} and s.slot = r.slot"
-        reward = f"(select s.value {scores})"
-    view = VIEW.format(samples=int(samples), reward=reward, facts=FACTS)
+    view = VIEW.format(samples=int(samples), reward=reward_column(scoring), facts=FACTS)
     connection.set_authorizer(_reading_only)
     try:
         rows = connection.execute(f"select slot from ({view}) where ({where}\n) {page}")

@@ -11,8 +11,7 @@ from typing import Any
 from aworld.config import RunConfig
 from aworld.core.plain import plain
 from aworld.errors import StoreError
-from aworld.store.blobs import read_plain_file
-from aworld.store.durable import whole_file
+from aworld.store.durable import read_plain_file, whole_file
 
 CONFIG = "config.toml"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from aworld.store.blobs import read_plain_file
+from aworld.store.durable import read_plain_file
 
 LIVE = "live.json"
 PAUSE = "pause"

@@ -6,15 +6,13 @@ import fcntl
 import json
 import os
 import socket
-import stat
 import time
 from pathlib import Path
 
 from aworld.errors import StoreError
+from aworld.store.durable import open_plain
 
 FILE = "run.lock"
-
-
 LOOKS = 5  # whoever asks who holds it, holds it for a moment
 
 _held: set[RunLock] = set()
@@ -25,7 +23,7 @@ class RunLock:
 
     def __init__(self, folder: Path):
         try:
-            self._handle = _opened(folder / FILE, os.O_RDWR | os.O_CREAT)
+            self._handle = open_plain(folder / FILE, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise StoreError(f"{folder} cannot be locked: {error}") from None
         try:
@@ -66,7 +64,7 @@ os.register_at_fork(after_in_child=_let_go_in_a_fork)
 def holder(folder: Path) -> dict[str, object] | None:
     """Who writes to the run now, if anybody does."""
     try:
-        handle = _opened(folder / FILE, os.O_RDONLY)
+        handle = open_plain(folder / FILE, os.O_RDONLY)
     except OSError:
         return None
     try:
@@ -79,15 +77,6 @@ def holder(folder: Path) -> dict[str, object] | None:
         return None
     finally:
         os.close(handle)
-
-
-def _opened(path: Path, flags: int) -> int:
-    """Neither a link nor a pipe: the folder may come from a stranger."""
-    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(f"{path} is no plain file")
-    return handle
 
 
 def _read(handle: int) -> dict[str, object]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aworld.core.failure import STATUSES
+from aworld.core.failure import STATUSES, TRIED
 from aworld.errors import StoreError
 from aworld.store.schema import FILE
+from aworld.store.scores import reward_column
 
 if TYPE_CHECKING:
     from aworld.store.reader import Run
@@ -63,19 +65,22 @@ class Overview:
 
 
 def worth_of(reward: str) -> str:
-    """In SQL: what a result counts as in the mean reward of its run. What was tried and has none is
-    worth 0; what was cancelled or never ran does not count."""
-    from aworld.rewards.combined import TRIED
-
+    """`worth` in SQL: what a result counts as in the mean reward of its run."""
     tried = ", ".join(f"'{status}'" for status in TRIED)
     return f"case when {reward} is null and status in ({tried}) then 0.0 else {reward} end"
 
 
+def status_of(done: int, total: int | None, writer: Mapping[str, Any] | None) -> str:
+    """'running', 'complete' or 'unfinished'."""
+    if writer is not None:
+        return "running"
+    return "complete" if done == total else "unfinished"
+
+
 def overview(run: Run) -> Overview:
     """From the columns of its list alone: no trajectory is read."""
-    scoring = run.scoring.number
-    latest = f"select s.value from scores s where s.scoring = {scoring} and s.slot = r.slot"
-    query = SUMS.format(value=f"({latest})" if scoring else "r.reward", worth=worth_of("value"))
+    writer = run.writer  # before the results: it may end in between
+    query = SUMS.format(value=reward_column(run.scoring.number), worth=worth_of("value"))
     rows = {status: sums for status, *sums in run.connection.execute(query)}
     counts = {status: rows[status][0] for status in STATUSES if status in rows}
     counted = sum(row[4] for row in rows.values())
@@ -83,12 +88,12 @@ def overview(run: Run) -> Overview:
     if run.scoring.name and counted:
         reward = sum(row[5] or 0.0 for row in rows.values()) / counted
     done = sum(counts.values())
-    status = "complete" if done == run.total else "unfinished"
+    total = run.total
     return Overview(
         folder=str(run.folder),
-        status="running" if run.writer is not None else status,
+        status=status_of(done, total, writer),
         done=done,
-        total=run.total,
+        total=total,
         counts=counts,
         reward=reward,
         scored=sum(row[3] for row in rows.values()),

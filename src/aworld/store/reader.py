@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from aworld.core.failure import STATUSES
+from aworld.core.shown import as_word
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError, DamagedError, StoreError, unknown_name
 from aworld.rewards.base import Scored
@@ -20,6 +21,7 @@ from aworld.store.blobs import Blobs
 from aworld.store.encoding import decode
 from aworld.store.filters import chosen_slots
 from aworld.store.folder import read_config
+from aworld.store.overview import status_of
 from aworld.store.packing import unpacked
 from aworld.store.records import RESULT_COLUMNS, TASK_COLUMNS, ResultRow, Rollout, TaskRow, task_of
 from aworld.store.schema import checksum, salvaged
@@ -84,9 +86,8 @@ class Run:
     @property
     def status(self) -> str:
         """'running', 'complete' or 'unfinished'."""
-        if self.writer is not None:
-            return "running"
-        return "complete" if sum(self.counts().values()) == self.total else "unfinished"
+        writer = self.writer  # before the results: it may end in between
+        return status_of(sum(self.counts().values()), self.total, writer)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -278,8 +279,8 @@ class Run:
 
     def _damaged_as_a_whole(self, error: Exception) -> DamagedError:
         return DamagedError(
-            f"{self.folder} is damaged ({error}): `aworld doctor {self.folder} --repair` makes a "
-            "sound run of what is left"
+            f"{self.folder} is damaged ({error}): `aworld doctor {as_word(self.folder)} --repair` "
+            "makes a sound run of what is left"
         )
 
     def _note_damage(self, slot: int, reason: str) -> None:

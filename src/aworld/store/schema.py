@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from aworld.core.shown import as_word
 from aworld.errors import StoreError
 
 VERSION = 1
@@ -110,6 +111,12 @@ def salvaged(connection: sqlite3.Connection, query: str, key: str) -> Iterator[t
         yield from reversed(seen_from_the_back)
 
 
+def has_circumstances(connection: sqlite3.Connection) -> bool:
+    """The first runs had none."""
+    named = "select 1 from sqlite_master where name = 'circumstances'"
+    return connection.execute(named).fetchone() is not None
+
+
 def require(folder: Path) -> None:
     try:
         found = (folder / FILE).is_file()
@@ -121,7 +128,8 @@ def require(folder: Path) -> None:
         return
     if (folder / "repaired" / READY).exists():
         raise StoreError(
-            f"the repair of {folder} was broken off: `aworld doctor {folder} --repair` ends it"
+            f"the repair of {folder} was broken off: `aworld doctor {as_word(folder)} --repair` "
+            "ends it"
         )
     raise StoreError(f"{folder} holds no run: there is no {FILE} in it")
 
@@ -215,8 +223,8 @@ def open_to_read(folder: Path) -> sqlite3.Connection:
         version = _version(connection, folder)
     if version < VERSION:
         raise StoreError(
-            f"{folder} was written by an older aworld: `aworld doctor {folder} --repair` brings it "
-            "up to date"
+            f"{folder} was written by an older aworld: `aworld doctor {as_word(folder)} --repair` "
+            "brings it up to date"
         )
     return connection
 

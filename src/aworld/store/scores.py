@@ -36,6 +36,14 @@ def scorings_of(connection: sqlite3.Connection, in_run: str | None) -> list[Scor
     return named[::-1]
 
 
+def reward_column(scoring: int) -> str:
+    """In SQL: the reward that a scoring gave to the result `r`."""
+    if not scoring:
+        return "r.reward"
+    chosen = f"s.scoring = {int(scoring)} and s.slot = r.slot"
+    return f"(select s.value from scores s where {chosen})"
+
+
 def scores_of(
     connection: sqlite3.Connection, scorings: list[Scoring], slot: int
 ) -> dict[str, Scored]:

@@ -8,22 +8,13 @@ from collections import deque
 from html import escape
 from typing import TYPE_CHECKING
 
+from aworld.core.failure import worth
 from aworld.core.shown import harmless, plural
-from aworld.drawing import (
-    COLOURS,
-    GREY,
-    Bar,
-    Picture,
-    Span,
-    at_once,
-    bars,
-    breaks_in,
-    curve,
-    lanes_of,
-    without,
-)
+from aworld.drawing import COLOURS, GREY, Bar, Picture, bars, curve
 from aworld.errors import StoreError
+from aworld.spans import Span, at_once, breaks_in, lanes_of, without_breaks
 from aworld.store.overview import overview
+from aworld.store.schema import has_circumstances
 from aworld.store.views import address_of
 
 if TYPE_CHECKING:
@@ -82,7 +73,7 @@ def timeline(run: Run) -> Picture:
     breaks = breaks_in([(began, ended) for _, began, ended, *_ in rows])
     by_worker: dict[int, list[tuple[Span, str]]] = {}
     for worker, began, ended, status, _ in rows:
-        start = without(breaks, began)
+        start = without_breaks(breaks, began)
         own = by_worker.setdefault(NOBODY if worker is None else worker, [])
         own.append(((start, start + ended - began), status))
     found: list[Bar] = []
@@ -107,14 +98,12 @@ def timeline(run: Run) -> Picture:
 
 
 def reward_curve(run: Run) -> Picture:
-    from aworld.rewards.combined import TRIED
-
     rows = _rows(run)
     breaks = breaks_in([(began, ended) for _, began, ended, *_ in rows])
     counted = [  # as in the mean of the run
-        (without(breaks, ended), reward or 0.0)
+        (without_breaks(breaks, ended), value)
         for _, _, ended, status, reward in rows
-        if run.scoring.name and (reward is not None or status in TRIED)
+        if run.scoring.name and (value := worth(status, reward)) is not None
     ]
     size = max(int(len(counted) * WINDOW), 5)
     latest: deque[float] = deque(maxlen=size)
@@ -132,9 +121,8 @@ def reward_curve(run: Run) -> Picture:
 def _rows(run: Run) -> list[Row]:
     """In the order in which they ended."""
     around = {}
-    named = "select 1 from sqlite_master where name = 'circumstances'"
     try:
-        known = run.connection.execute(named).fetchone() is not None
+        known = has_circumstances(run.connection)
     except sqlite3.ProgrammingError:
         again = f"open_run({str(run.folder)!r})"
         raise StoreError(f"this run is closed: open it again by {again}") from None

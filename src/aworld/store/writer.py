@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aworld.core.shown import as_word
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import StoreError
 from aworld.rewards.base import Scored
@@ -239,5 +240,6 @@ class _clear_errors:  # noqa: N801 - used like a function; a class is quicker th
             ) from error
         hint = ""
         if "malformed" in said:
-            hint = f"; `aworld doctor {self._folder} --repair` makes a sound run of what is left"
+            repair = f"aworld doctor {as_word(self._folder)} --repair"
+            hint = f"; `{repair}` makes a sound run of what is left"
         raise StoreError(f"{self._folder} cannot be written: {said}{hint}") from error

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, overload
 
-from aworld.config import check_count, check_timeout
+from aworld.config import check_count, check_seconds
 from aworld.core.failure import ErrorInfo, describe_error
+from aworld.core.shown import cut_in_the_middle
 from aworld.errors import AWorldError, ConfigError
 from aworld.tools.docstring import summary
 from aworld.tools.limits import TimeUpError, call_within, is_async
-from aworld.tools.rendering import render, shorten
+from aworld.tools.rendering import render
 from aworld.tools.schema import Arguments, BadArgumentsError, documented, hints_of
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the model servers accept
@@ -69,7 +70,7 @@ class Tool:
         for is_generator in (inspect.isgeneratorfunction, inspect.isasyncgenfunction):
             if is_generator(function):
                 raise ConfigError(f"tool {self.name!r} is a generator: let it return a list")
-        check_timeout(timeout)
+        check_seconds("timeout", timeout, or_none=True)
         check_count("max_chars", max_chars, least=1)
         self.function = function
         self.timeout = timeout
@@ -112,17 +113,17 @@ class Tool:
             text = f"the tool was stopped after {self.timeout:g} s"
             error = ErrorInfo("Timeout", text)
         except AWorldError as told:  # its message was written to be read
-            text = shorten(str(told), self.max_chars)
+            text = cut_in_the_middle(str(told), self.max_chars)
             error = ErrorInfo(type(told).__name__, text)
         except Exception as raised:
             error = describe_error(raised)
-            text = shorten(f"{error.kind}: {error.message}", self.max_chars)
+            text = cut_in_the_middle(f"{error.kind}: {error.message}", self.max_chars)
         return ToolResult(text, error, time.monotonic() - began)
 
     def complaint(self, fault: BadArgumentsError) -> ToolResult:
         """What the model is told about arguments that do not fit."""
         message = f"the arguments of {self.name!r} do not fit: {fault}"
-        text = shorten(message, min(LONGEST_COMPLAINT, self.max_chars))
+        text = cut_in_the_middle(message, min(LONGEST_COMPLAINT, self.max_chars))
         return ToolResult(text, ErrorInfo("BadArguments", text))
 
     async def _run(self, arguments: str | dict[str, Any]) -> str:
@@ -229,6 +230,11 @@ def as_tools(items: Iterable[Any]) -> list[Tool | ToolSource]:
 def _is_source(item: Any) -> bool:
     offers = inspect.iscoroutinefunction(getattr(item, "tools", None))
     return offers and not isinstance(item, type) and isinstance(getattr(item, "name", None), str)
+
+
+def as_tool_name(name: str) -> str:
+    """Somebody else's name for it, made fit for the model servers."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
 
 
 def _checked_name(function: Any, name: str | None) -> str:

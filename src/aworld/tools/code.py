@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import dataclass
 
-from aworld.config import check_count, check_timeout
+from aworld.config import check_count, check_seconds
 from aworld.errors import ConfigError, ToolError
 from aworld.tools.base import Tool
-from aworld.tools.limits import in_own_thread
-from aworld.tools.sandbox import Ended, Limits, Program
+from aworld.tools.sandbox import PYTHON_COMMAND, Ended, Limits, run_program
 
 STARTING_AND_ENDING = 10.0  # seconds for all that is not the program itself
 
@@ -35,9 +33,7 @@ class RunPython:
         Args:
             code: The program. Print what you want to see.
         """
-        # -I: nothing of the environment or the user's own packages; -u: a kill loses no output
-        command = [sys.executable, "-I", "-u", "-X", "utf8"]
-        return await _run(command, code, self.limits, self.unsandboxed)
+        return await _run(PYTHON_COMMAND, code, self.limits, self.unsandboxed)
 
 
 @dataclass(frozen=True)
@@ -84,10 +80,8 @@ def bash_tool(
     return _tool(RunBash(limits, unsandboxed), name, ABOUT_BASH, max_chars)
 
 
-def _limits(timeout: float | None, memory_mb: int, processes: int, max_chars: int) -> Limits:
-    check_timeout(timeout)
-    if timeout is None:
-        raise ConfigError("a program that a model wrote needs a timeout: give seconds")
+def _limits(timeout: float, memory_mb: int, processes: int, max_chars: int) -> Limits:
+    check_seconds("timeout", timeout)
     check_count("memory_mb", memory_mb, least=1)
     check_count("processes", processes, least=1)
     check_count("max_chars", max_chars, least=1)
@@ -102,13 +96,7 @@ def _tool(run: RunPython | RunBash, name: str, description: str, max_chars: int)
 
 
 async def _run(command: list[str], script: str, limits: Limits, unsandboxed: bool) -> str:
-    program = Program(command, script, limits, unsandboxed=unsandboxed)
-    try:
-        ended = await in_own_thread(program.run)
-    except BaseException:  # given up: by its task, or at the tool's timeout
-        program.kill()
-        raise
-    return _told(ended, limits)
+    return _told(await run_program(command, script, limits, unsandboxed=unsandboxed), limits)
 
 
 def _told(ended: Ended, limits: Limits) -> str:

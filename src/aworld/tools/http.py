@@ -11,7 +11,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
-from aworld.config import check_count, check_timeout
+from aworld.config import check_count, check_seconds
 from aworld.errors import ConfigError, ToolError
 from aworld.tools.base import Tool
 
@@ -40,9 +40,7 @@ def http_get(
     hosts = tuple(_checked_host(host) for host in allowed_hosts)
     if not hosts:
         raise ConfigError("http_get needs allowed_hosts, such as ['en.wikipedia.org']")
-    check_timeout(timeout)
-    if timeout is None:
-        raise ConfigError("http_get needs a timeout: give seconds")
+    check_seconds("timeout", timeout)
     check_count("max_bytes", max_bytes, least=1)
     description = f"Fetches a URL with GET and returns its text. Allowed hosts: {', '.join(hosts)}."
     fetch = Fetch(hosts, timeout, max_bytes)

@@ -101,10 +101,10 @@ async def _outcome(begin: Callable[[], Awaitable[Any]]) -> tuple[Any, Exception 
 
 
 def _harmless(error: BaseException) -> Exception:
-    """What would end the event loop or the task is no more than an error when a tool raises it."""
+    """What would end the event loop or the task is no more than an error here."""
     if isinstance(error, Exception):
         return error
-    return RuntimeError(f"the tool raised {type(error).__name__}({error})")
+    return RuntimeError(f"it raised {type(error).__name__}({error}), which would end the worker")
 
 
 def _give_up(work: asyncio.Task[Any]) -> None:

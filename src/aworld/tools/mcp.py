@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from aworld.config import check_timeout
+from aworld.config import check_seconds
 from aworld.core.secret import bare_url
 from aworld.errors import ConfigError, ToolError, unknown_name
-from aworld.tools.base import Tool
+from aworld.tools.base import Tool, as_tool_name
 from aworld.tools.mcp_connection import connected, disconnect
 from aworld.tools.schema import without_titles
 
@@ -57,8 +56,8 @@ class McpServer:
             raise ConfigError("env and cwd are for a command; a url takes headers")
         if self.url is not None and urlsplit(self.url).scheme not in ("http", "https"):
             raise ConfigError("url must start with http:// or https://")
-        check_timeout(self.timeout)
-        check_timeout(self.connect_timeout)
+        check_seconds("timeout", self.timeout, or_none=True)
+        check_seconds("connect_timeout", self.connect_timeout)
         command = None if self.command is None else tuple(str(part) for part in self.command)
         if command == ():
             raise ConfigError("command must name a program")
@@ -87,7 +86,7 @@ class McpServer:
         return [
             Tool(
                 RemoteTool(self, name),
-                name=re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64],
+                name=as_tool_name(name),
                 description=offered[name].description or "",
                 parameters=without_titles(offered[name].input_schema),
                 timeout=self.timeout,

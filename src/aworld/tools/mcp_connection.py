@@ -80,7 +80,7 @@ class Connection:
             self._listing = asyncio.create_task(self._list(), context=contextvars.Context())
         try:
             return await asyncio.shield(self._listing)
-        except ToolError:
+        except Exception:  # the next one asks again
             self._listing = None
             raise
 

@@ -5,22 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from aworld.core.plain import as_json, printable
+from aworld.core.plain import as_json
+from aworld.core.shown import cut_in_the_middle
 
 
 def render(value: Any, max_chars: int) -> str:
     """Text as it is, anything else as compact JSON, or as `str()` shows it."""
-    return shorten(value if isinstance(value, str) else _as_text(value), max_chars)
-
-
-def shorten(text: str, max_chars: int) -> str:
-    """Head and tail. A long text is never copied as a whole."""
-    if len(text) <= max_chars:
-        return printable(text)
-    head = (max_chars + 1) // 2
-    tail = max_chars - head
-    left_out = f"\n... {len(text) - max_chars} characters left out ...\n"
-    return printable(text[:head]) + left_out + printable(text[len(text) - tail :])
+    return cut_in_the_middle(value if isinstance(value, str) else _as_text(value), max_chars)
 
 
 def _as_text(value: Any) -> str:

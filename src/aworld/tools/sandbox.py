@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from aworld.errors import ConfigError
+from aworld.tools.limits import in_own_thread
 from aworld.tools.workdir import private_directory
 
 # Programs and what they need to start; no home, no /proc, nothing of /etc that says who we are.
@@ -42,6 +43,8 @@ METADATA_CALLS = (
 # Both outputs in one pipe, in the order of their making; limits that the kernel keeps.
 PRELUDE = 'ulimit -t "$1"; ulimit -f "$2"; shift 2; exec "$@" 2>&1'
 CHUNK = 64 * 1024
+# -I: nothing of the environment or the user's own packages; -u: a kill loses no output
+PYTHON_COMMAND = [sys.executable, "-I", "-u", "-X", "utf8"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +63,20 @@ class Ended:
     """`code` is None for a program that was killed."""
 
     output: bytes
-    left_out: int  # bytes in the middle of the output
     code: int | None
     timed_out: bool
+
+
+async def run_program(
+    command: list[str], script: str, limits: Limits, *, unsandboxed: bool = False
+) -> Ended:
+    """Kills it when whoever waits for it gives up: at a timeout, or because its task ends."""
+    program = Program(command, script, limits, unsandboxed=unsandboxed)
+    try:
+        return await in_own_thread(program.run)
+    except BaseException:
+        program.kill()
+        raise
 
 
 class Program:
@@ -87,7 +101,7 @@ class Program:
             command = ["/bin/sh", "-c", PRELUDE, "sh", *limits, *self._command, str(script)]
             with self._lock:
                 if self._killed:
-                    return Ended(b"", 0, None, False)
+                    return Ended(b"", None, False)
                 self._process = launch(command, script, work, self._limits)
             return self._finish(self._process)
 
@@ -105,8 +119,7 @@ class Program:
             reader.start()
             code, timed_out = process.wait_for(self._limits.seconds)
             reader.join(2.0)  # the pipe has ended with its last writer
-        kept, left_out = output.taken()
-        return Ended(kept, left_out, code, timed_out)
+        return Ended(output.taken(), code, timed_out)
 
 
 class BoundedOutput:
@@ -133,12 +146,12 @@ class BoundedOutput:
             self._tail += chunk[room:]
             del self._tail[: max(0, len(self._tail) - self._size)]
 
-    def taken(self) -> tuple[bytes, int]:
-        """What was kept, and how many bytes are missing between the two halves."""
+    def taken(self) -> bytes:
+        """What was kept; between the two halves it says how many bytes are missing."""
         with self._lock:
             left_out = self._total - len(self._head) - len(self._tail)
             gap = f"\n... {left_out} bytes left out ...\n".encode() if left_out else b""
-            return bytes(self._head + gap + self._tail), left_out
+            return bytes(self._head + gap + self._tail)
 
 
 class _Confined:

@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a whole batch is made of. Those of several processes can be added."""
+    """What a whole batch is made of."""
 
     tokens: int = 0  # that are trained on
     sequences: int = 0
     episodes: int = 0
     groups: int = 0
     turns: int = 0
-
-    def __add__(self, other: Totals) -> Totals:
-        return Totals(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Totals)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,18 +84,6 @@ def tools_of(agent: Any) -> list[dict[str, Any]] | None:
         return tools_of(agent.agents[0])
     if not isinstance(agent, Agent):
         return None
-    found: list[dict[str, Any]] = []
-    wrong: list[BaseException] = []
-
-    def look() -> None:  # in a thread of its own: this one may have an event loop that runs
-        try:
-            found.extend(asyncio.run(Toolbox.open(agent.tools, [], None)).specs)
-        except BaseException as error:
-            wrong.append(error)
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    thread.join()
-    if wrong:
-        raise wrong[0]
-    return found
+    with ThreadPoolExecutor(1) as thread:  # this one may have an event loop that runs
+        opened = thread.submit(asyncio.run, Toolbox.open(agent.tools, [], None))
+        return list(opened.result().specs)

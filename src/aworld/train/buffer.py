@@ -23,7 +23,7 @@ from aworld.train.buffer_file import read_buffer, write_buffer
 from aworld.train.episodes import Episode, episode_of, episode_of_rollout
 from aworld.train.groups import Groups
 from aworld.train.selection import NO_REWARD, NO_VERSION, TOO_OLD
-from aworld.train.verdicts import Verdict, verdict_on
+from aworld.train.verdicts import Verdict, counted, verdict_on
 
 PUSHED_OUT = "the buffer was full: newer ones pushed it out"
 REPLACED = "it was run again"
@@ -248,7 +248,7 @@ class ExperienceBuffer:
 
     def _what_there_is(self) -> str:
         reasons = Counter(episode.why_not or NO_REWARD for episode in self._episodes.values())
-        return "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common()) or "it is empty"
+        return counted(reasons) or "it is empty"
 
     # -- on disk ---------------------------------------------------------------------------------
 

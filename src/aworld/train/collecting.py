@@ -21,7 +21,7 @@ from aworld.store.lock import RunLock
 from aworld.stream import TaskStream
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.choosing import TaskChooser
-from aworld.train.earlier import GoingOn, Slots, earlier_tasks, go_on, recorded_tasks
+from aworld.train.earlier import ENDED, GoingOn, Slots, earlier_tasks, go_on, recorded_tasks
 from aworld.train.episodes import Episode
 from aworld.train.ids import number_of
 
@@ -105,11 +105,11 @@ class Collector:
             self._training -= count
             self._changed.notify_all()
 
-    def news(self) -> tuple[dict[str, int], dict[str, float]]:
+    def news(self) -> tuple[Counter[str], dict[str, float]]:
         """Since the last look: what went wrong in rollouts, how often; and how long they and their
         rewards took, all workers together."""
         with self._changed:
-            failures, seconds = dict(self._failures), dict(self._seconds)
+            failures, seconds = self._failures.copy(), dict(self._seconds)
             self._failures.clear()
             self._seconds.clear()
             return failures, seconds
@@ -206,7 +206,7 @@ class Collector:
 def problem_of(response: TaskResponse) -> str:
     """What went wrong: a rollout that failed says so itself, any other lets its reward say it."""
     error = trajectory_of(response).metadata.get("scored", {}).get("error")
-    if error and response.status in ("success", "truncated"):
+    if error and response.status in ENDED:
         return f"of the reward, {error['kind']}: {error['message']}"
     return "" if response.success else response.msg
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from aworld.errors import ConfigError
 from aworld.policies.base import Policy
+from aworld.policies.messages import Tools
 from aworld.train.episodes import Episode
 from aworld.train.rows import TokenRow
 
 Conversation = Mapping[str, Any]  # {"messages": [...], "tools": [...]}, as TRL has it
-Tools = list[dict[str, Any]]
 
 
 def episodes_of(

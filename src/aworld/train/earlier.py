@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from aworld.core.shown import as_word
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError
 from aworld.intake import Intake
@@ -58,8 +59,8 @@ def earlier_tasks(
         for expected, (position, task) in enumerate(run.tasks()):
             if position != expected:
                 raise ConfigError(
-                    f"{folder} has lost its task {expected}: `aworld doctor {folder} --repair`, or "
-                    "start anew in another folder"
+                    f"{folder} has lost its task {expected}: `aworld doctor {as_word(folder)} "
+                    "--repair`, or start anew in another folder"
                 )
             task.agent = agent_of(task.id)
             yield _earlier_task(run, position, task, done, received)

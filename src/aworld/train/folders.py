@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 CONFIG = "train.json"  # tells a training from any other run
+EVALUATIONS = "evaluations"  # each in a folder of its own
 
 
 def is_training(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What the seed's classes are given: a model, tasks, an agent, a reward, checked at once."""
+"""What the pipeline and ParallelTaskExecutor are given: model, tasks, agent, reward, checked."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ VERDICTS = "verdicts.jsonl"
 class Journal:
     """Only ever grows, but for what came after the checkpoint that training goes on from."""
 
-    def __init__(self, path: Path, *, after: int | None = None):
+    def __init__(self, path: Path, *, after: int):
         """after: the step that is gone on from; what was written later is dropped."""
-        if after is not None and path.exists():
+        if path.exists():
             kept = [line for line in read_journal(path) if line["step"] <= after]
             unfinished = path.with_name(f"{path.name}.unfinished")
             unfinished.write_text("".join(f"{_text(line)}\n" for line in kept), "utf-8")
@@ -37,6 +37,21 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
         for line in lines:
             if line.endswith("\n"):
                 yield json.loads(line)
+
+
+def readable_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """For those who look on: one line may be written right now, another be damaged."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for text in file:
+                try:
+                    line = json.loads(text) if text.endswith("\n") else None
+                except ValueError:
+                    continue
+                if isinstance(line, dict):
+                    yield line
+    except OSError:
+        return
 
 
 def start_of(history: Sequence[Mapping[str, float]]) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,15 +20,12 @@ from aworld.train.buffer import ExperienceBuffer
 from aworld.train.checkpoints import checkpoints, put_aside, read_state, save_checkpoint
 from aworld.train.collecting import Collector, Group
 from aworld.train.config import TrainConfig
-from aworld.train.folders import unused
+from aworld.train.folders import EVALUATIONS, unused
 from aworld.train.journal import Journal
-from aworld.train.selection import NO_REWARD, select
+from aworld.train.selection import NO_REWARD, SOLVED, select
 from aworld.train.tracking import Tracker
 from aworld.train.trainer import RLTrainer, StepReport
-from aworld.train.verdicts import Verdict
-
-EVALUATIONS = "evaluations"
-SOLVED = 1.0
+from aworld.train.verdicts import Verdict, counted
 
 log = logging.getLogger("aworld")
 
@@ -178,12 +176,12 @@ class Loop:
     def _note(self, verdicts: Sequence[Verdict]) -> None:
         self.verdicts.write(self.step + 1, (verdict.to_dict() for verdict in verdicts))
 
-    def _check(self, groups: list[Group], report: StepReport, failures: dict[str, int]) -> None:
+    def _check(self, groups: list[Group], report: StepReport, failures: Counter[str]) -> None:
         """Stops where going on has no sense."""
         count = sum(map(len, groups))
-        worst = "; ".join(f"{said} ({n})" for said, n in _most_common(failures))
+        worst = counted(failures, 3)
         if not any(episode.rows for group in groups for episode in group):
-            reasons = worst or "; ".join(report.selection.counts)
+            reasons = worst or counted(report.selection.counts)
             raise self._error(
                 f"none of the {count} rollouts of this step sampled a token: {reasons}"
             )
@@ -213,7 +211,3 @@ class Loop:
         saved = checkpoints(Path(self.config.run_dir))
         last = f"; the last checkpoint is {saved[-1]}" if saved else ""
         return TrainingError(f"step {self.step + 1}: {message}{last}")
-
-
-def _most_common(failures: dict[str, int]) -> list[tuple[str, int]]:
-    return sorted(failures.items(), key=lambda pair: -pair[1])[:3]

@@ -10,9 +10,9 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, Self, cast
 
-from aworld.agents.inside import check_agent
+from aworld.agents.checking import check_agent
 from aworld.agents.llm_agent import Agent
-from aworld.config import RunConfig, check_count, check_timeout
+from aworld.config import RunConfig, check_count, check_seconds
 from aworld.core.failure import Status, describe_error
 from aworld.core.seeds import seed_for
 from aworld.core.task import Task
@@ -106,7 +106,7 @@ class ParallelTaskExecutor:
             raise ConfigError(f"a {type(task).__name__} is no task: give a Task")
         if max_steps is not None:
             check_count("max_steps", max_steps, least=1)
-        check_timeout(timeout)
+        check_seconds("timeout", timeout, or_none=True)
         return self._run([task], max_steps, timeout)[0]
 
     def distribute_tasks(self, tasks: TaskSource | None = None) -> list[Trajectory]:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aworld.config import RunConfig, check_count
+from aworld.config import RunConfig, check_count, checked_run_conf
 from aworld.errors import ConfigError
 from aworld.policies.base import Policy
 from aworld.rewards.base import Reward
@@ -39,6 +39,7 @@ from aworld.train.parts import (
     open_server,
     open_trainer,
 )
+from aworld.train.selection import SOLVED
 from aworld.train.team import launched_together
 from aworld.train.verdicts import Verdict
 
@@ -222,9 +223,10 @@ class _Epochs(Loop):
         heard, told = self.heard, self.told
         self.heard, self.told = [], []
         rewards = [one.reward for one in heard if one.reward is not None]
+        solved = [one.reward is not None and one.reward >= SOLVED for one in heard]
         return {
             "trajectories": len(heard),
-            "success_rate": _mean([one.reward is not None and one.reward >= 1.0 for one in heard]),
+            "success_rate": _mean(solved),
             "avg_tokens": _mean([one.tokens for one in heard]),
             "reward": _mean(rewards) if rewards else None,
             "loss": _mean([figures["loss"] for figures in told]),
@@ -243,10 +245,8 @@ def _mean(numbers: Sequence[float]) -> float:
 
 
 def _with_workers(conf: Any, num_workers: int) -> RunConfig:
-    if conf is not None and not isinstance(conf, RunConfig):
-        raise ConfigError(f"run_conf must be a RunConfig, got {conf!r:.80}")
+    conf = checked_run_conf(conf)
     check_count("num_workers", num_workers, least=0)
-    conf = conf or RunConfig()
     if conf.worker_num not in (None, num_workers):
         raise ConfigError(
             f"num_workers={num_workers} and run_conf.worker_num={conf.worker_num} contradict each "

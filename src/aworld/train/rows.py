@@ -102,23 +102,23 @@ def rows_of(
 
 def _row(sequence: TokenSequence, records: list[dict[str, Any]]) -> TokenRow | None:
     """None if it was sampled at several temperatures."""
-    temperatures = {temperature_of(records[turn.call]) for turn in sequence.turns}
+    temperatures = {_temperature_of(records[turn.call]) for turn in sequence.turns}
     if len(temperatures) > 1:
         return None
     row = _blank(sequence.prompt_ids + sequence.completion_ids, temperatures.pop())
     for turn in sequence.turns:
         start, end = (len(sequence.prompt_ids) + place for place in (turn.start, turn.end))
         said = None if sequence.logprobs is None else sequence.logprobs[turn.start : turn.end]
-        _mark(row, start, end, turn.call, versions_of(records[turn.call]), said)
+        _mark(row, start, end, turn.call, _versions_of(records[turn.call]), said)
     return row
 
 
-def temperature_of(record: Mapping[str, Any]) -> float:
+def _temperature_of(record: Mapping[str, Any]) -> float:
     asked = (record.get("settings") or {}).get("temperature")
     return 1.0 if asked is None else float(asked)
 
 
-def versions_of(record: Mapping[str, Any]) -> int | list[int]:
+def _versions_of(record: Mapping[str, Any]) -> int | list[int]:
     """Of each token, where the weights moved while it was answering; else one for all of them."""
     each = record.get("policy_versions")
     if each is not None and len(each) == len(record["completion_ids"]):

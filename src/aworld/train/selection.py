@@ -38,9 +38,9 @@ class Selection:
     verdicts: list[Verdict]
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> Counter[str]:
         """How many did not train, by reason."""
-        return dict(Counter(one.reason for one in self.verdicts if not one.trained))
+        return Counter(one.reason for one in self.verdicts if not one.trained)
 
     @property
     def groups(self) -> int:

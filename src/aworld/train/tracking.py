@@ -27,7 +27,7 @@ class Tracker(Protocol):
 class JsonLines:
     """metrics.jsonl in the folder of the training: always there."""
 
-    def __init__(self, folder: Path, *, after: int | None = None):
+    def __init__(self, folder: Path, *, after: int):
         self._journal = Journal(folder / METRICS, after=after)
 
     def log(self, step: int, figures: Figures) -> None:

@@ -14,16 +14,19 @@ from aworld.config import check_count
 from aworld.core.trajectory import Trajectory
 from aworld.errors import ConfigError, TrainingError
 from aworld.policies.base import Policy
+from aworld.policies.messages import Tools
+from aworld.train.advantages import members
 from aworld.train.algorithms import Algorithm, Credit, Recipe, open_algorithm
 from aworld.train.algorithms.settings import check_number
 from aworld.train.batches import batch_of
-from aworld.train.demonstrations import Conversation, Tools, episodes_of
+from aworld.train.demonstrations import Conversation, episodes_of
 from aworld.train.episodes import Episode, episode_of
 from aworld.train.memory import is_out_of_memory
 from aworld.train.precision import Precision, chosen_precision
 from aworld.train.selection import Selection, select, without
 from aworld.train.updates import Updates
 from aworld.train.values import ValueHead
+from aworld.train.verdicts import counted
 
 log = logging.getLogger("aworld")
 Found = TypeVar("Found")
@@ -124,8 +127,8 @@ class RLTrainer:
             values = self._with_room(lambda budget: self.updates.values(episodes, budget))
         selection = select(episodes, algorithm, version=self.policy.version, values=values)
         if not selection.episodes:
-            reasons = "; ".join(f"{why} ({n})" for why, n in selection.counts.items())
-            return StepReport(0.0, selection.figures, selection, f"nothing to train on: {reasons}")
+            why = f"nothing to train on: {counted(selection.counts)}"
+            return StepReport(0.0, selection.figures, selection, why)
         parts = split_by_group(selection, self.updates_per_batch)
         batches = [batch_of(*part) for part in parts]
         refers = self.reference is not None and algorithm is not self._imitation
@@ -186,15 +189,11 @@ class RLTrainer:
 
 def split_by_group(selection: Selection, count: int) -> list[tuple[list[Episode], list[Credit]]]:
     """In so many parts or fewer, of about as many groups each."""
-    groups: dict[Any, list[int]] = {}
-    for place, episode in enumerate(selection.episodes):
-        groups.setdefault(episode.group, []).append(place)
-    members = list(groups.values())
-    count = min(count, len(members))
-    bounds = [len(members) * part // count for part in range(count + 1)]
+    groups = list(members([episode.group for episode in selection.episodes]).values())
+    count = min(count, len(groups))
+    bounds = [len(groups) * part // count for part in range(count + 1)]
     chosen = [
-        [place for group in members[start:end] for place in group]
-        for start, end in pairwise(bounds)
+        [place for group in groups[start:end] for place in group] for start, end in pairwise(bounds)
     ]
     return [
         ([selection.episodes[n] for n in part], [selection.credits[n] for n in part])

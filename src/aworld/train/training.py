@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aworld.core.shown import as_word
 from aworld.core.task import Task
 from aworld.errors import ConfigError
-from aworld.policies.base import Message, Policy
+from aworld.policies.base import Policy
+from aworld.policies.messages import Message
 from aworld.rewards.base import Reward
 from aworld.rewards.truth import check_truth
 from aworld.serve.weight_sync import WeightSync
@@ -103,7 +105,9 @@ def train(
             loop = plan.open(stack)
             loop.run()
             if loop.taught_nothing >= loop.step > 0:
-                log.warning("no episode of any step has trained: `aworld why %s` says why", folder)
+                log.warning(
+                    "no episode of any step has trained: `aworld why %s` says why", as_word(folder)
+                )
             stack.close()  # what is under way ends before the others are told
             history = list(read_journal(folder / METRICS))
             result = TrainResult(folder, policy, loop.step, history, checkpoints(folder)[-1])

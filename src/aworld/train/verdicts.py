@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,11 @@ class Verdict:
         if not self.trained:
             return f"{name}: not trained: {self.reason}"
         return f"{name}: trained, advantage {self.advantage:+.4g}, {self.weight:.2%} of the loss"
+
+
+def counted(reasons: Counter[str], most: int | None = None) -> str:
+    """In words, the most frequent first."""
+    return "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(most))
 
 
 def verdict_on(episode: Episode, *, version: int | None = None, **more: Any) -> Verdict:

@@ -14,7 +14,8 @@ from aworld.agents.playing import Player
 from aworld.core.task import Task, TaskResponse
 from aworld.errors import ConfigError, TrainingError
 from aworld.exports.conversations import conversations
-from aworld.policies.base import Message, Policy
+from aworld.policies.base import Policy
+from aworld.policies.messages import Message
 from aworld.runner import Runners
 from aworld.train.binding import tools_of
 from aworld.train.choosing import TaskChooser
@@ -24,6 +25,7 @@ from aworld.train.demonstrations import Conversation, episodes_of
 from aworld.train.episodes import Episode, episode_of
 from aworld.train.folders import unused
 from aworld.train.trainer import RLTrainer
+from aworld.train.verdicts import counted
 
 FOLDER = "warm_up"
 
@@ -61,7 +63,7 @@ def warm_up(
     if lessons.demonstrations:
         episodes = episodes_of(policy, lessons.demonstrations, tools_of(agent))
     else:
-        episodes = own_successes(policy, agent, tasks, reward, config, lessons.worked_examples)
+        episodes = _own_successes(policy, agent, tasks, reward, config, lessons.worked_examples)
     return {"imitated": len(episodes), "imitation_loss": imitate(policy, episodes, config)}
 
 
@@ -86,7 +88,7 @@ def imitate(policy: Policy, episodes: Sequence[Episode], config: TrainConfig) ->
     return loss
 
 
-def own_successes(
+def _own_successes(
     policy: Policy,
     agent: Any,
     tasks: Sequence[Task],
@@ -104,7 +106,7 @@ def own_successes(
         elif problem := problem_of(response):
             problems[problem] += 1
     if not found:
-        worst = "".join(f"; {said} ({n})" for said, n in problems.most_common(2))
+        worst = f"; {counted(problems, 2)}" if problems else ""
         raise TrainingError(
             f"there is nothing to imitate: no rollout had a reward of {wanted.least_reward:g}; "
             f"give demonstrations, worked_examples or more warm_up.rounds{worst}"

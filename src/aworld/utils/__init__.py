@@ -1,0 +1,1 @@
+"""The path that older programs import `exec_tasks` by."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from aworld.train.journal import METRICS
+from aworld.train.journal import METRICS, readable_lines
 
 
 def curves_of(folder: Path) -> dict[str, Any]:
     """Columns of the same length; None where a figure was not taken at a step."""
-    lines = [line for line in _lines(folder / METRICS) if "step" in line]
+    lines = [line for line in readable_lines(folder / METRICS) if "step" in line]
     by_step: dict[float, dict[str, float | None]] = {}
     for line in lines:
         step = _number(line.pop("step"))
@@ -26,21 +24,6 @@ def curves_of(folder: Path) -> dict[str, Any]:
         names |= dict.fromkeys(by_step[step])
     columns = {name: [by_step[step].get(name) for step in steps] for name in names}
     return {"steps": steps, "columns": columns}
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Those that can be read: one may be written right now, another be damaged."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            for text in file:
-                try:
-                    line = json.loads(text) if text.endswith("\n") else None
-                except ValueError:
-                    continue
-                if isinstance(line, dict):
-                    yield line
-    except OSError:
-        return
 
 
 def _number(value: Any) -> float | None:

@@ -8,12 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aworld.drawing import Span, at_once, breaks_in, without
 from aworld.errors import AWorldError, StoreError
+from aworld.spans import Span, at_once, breaks_in, without_breaks
 from aworld.store import lock
 from aworld.store.live import Live, read_live
 from aworld.store.overview import overview, worth_of
 from aworld.store.reader import Run
+from aworld.store.schema import has_circumstances
+from aworld.store.scores import reward_column
 from aworld.train.folders import is_training
 from aworld.view.library import Library
 from aworld.view.pace import NOTHING_LATELY, rate_of, recently, taken_up, time_left
@@ -35,13 +37,8 @@ UNKNOWN = "(select null as slot, null as worker, null as began, null as failure)
 
 def rows_of(run: Run) -> str:
     """The query that a page or a curve is made from."""
-    reward = "r.reward"
-    if run.scoring.number:
-        scores = f"from scores s where s.scoring = {int(run.scoring.number)} and s.slot = r.slot"
-        reward = f"(select s.value {scores})"
-    named = "select 1 from sqlite_master where name = 'circumstances'"
-    known = run.connection.execute(named).fetchone() is not None
-    return ROWS.format(reward=reward, circumstances="circumstances" if known else UNKNOWN)
+    known = "circumstances" if has_circumstances(run.connection) else UNKNOWN
+    return ROWS.format(reward=reward_column(run.scoring.number), circumstances=known)
 
 
 def summed_up(library: Library, name: str) -> dict[str, Any]:
@@ -153,7 +150,7 @@ def _page(library: Library, name: str) -> dict[str, Any]:
         breaks, began, ended = facts["breaks"], facts["began"] or 0.0, facts["ended"] or 0.0
         facts["series"] = _series(run, facts["began"], facts["ended"], points, breaks)
         facts["failures"] = _failures(run)
-        lasted = without(breaks, ended) - began
+        lasted = without_breaks(breaks, ended) - began
         facts["rate"] = facts["done"] / lasted if lasted > 0 else None
         facts["recent"] = recently(run) if facts["status"] == "running" else NOTHING_LATELY
         most, mean = at_once(_spans(run), breaks)
@@ -195,7 +192,7 @@ def _series(
     """Over time, in steps of the same length: what ended, succeeded, cost and was worth."""
     if began is None or ended is None:
         return {"began": None, "step": 1.0, "count": 0, "points": []}
-    step, worth = max((without(breaks, ended) - began) / points, 1e-6), worth_of("reward")
+    step, worth = max((without_breaks(breaks, ended) - began) / points, 1e-6), worth_of("reward")
     cuts = (f" - (began >= {end!r}) * {end - start!r}" for start, end in breaks)
     moment = f"began + seconds - :began{''.join(cuts)}"
     query = f"""

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from aworld.core.shown import as_word
 from aworld.errors import ConfigError, StoreError
 from aworld.store import lock
 from aworld.store.folder import CONFIG
@@ -71,8 +72,8 @@ class Library:
                 yield run
         except sqlite3.DatabaseError as error:
             raise StoreError(
-                f"{folder} is damaged ({error}): `aworld doctor {folder} --repair` makes a sound "
-                "run of what is left"
+                f"{folder} is damaged ({error}): `aworld doctor {as_word(folder)} --repair` makes "
+                "a sound run of what is left"
             ) from error
 
     def remembered(self, kind: str, name: str, make: Callable[[], Found]) -> Found:

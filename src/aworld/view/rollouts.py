@@ -14,9 +14,10 @@ from aworld.rewards.base import Scored
 from aworld.store.folder import CONFIG
 from aworld.store.reader import Run
 from aworld.store.records import Rollout
+from aworld.store.telling import as_data
 from aworld.view.conversation import turns_of
 from aworld.view.figures import rows_of
-from aworld.view.verdicts import verdict_on
+from aworld.view.verdicts import last_verdict_on
 from aworld.view.wording import as_text
 
 MOST_SAMPLES = 16  # of a group, side by side
@@ -73,8 +74,8 @@ def whole(run: Run, slot: int, attempt: int | None = None) -> dict[str, Any]:
         "metadata": plain(task.metadata),
         "error": None if error is None else asdict(error),
         "turns": turns_of(rollout),
-        "verdict": verdict_on(run.folder, task.id, rollout.sample),
-        "command": command_of(run, rollout),
+        "verdict": last_verdict_on(run.folder, task.id, rollout.sample),
+        "command": _command_of(run, rollout),
     }
 
 
@@ -94,26 +95,7 @@ def group_of(run: Run, slot: int) -> dict[str, Any]:
 def as_json(run: Run, slot: int, attempt: int | None = None) -> dict[str, Any]:
     """All that was recorded."""
     rollout, _ = found(run, slot, attempt)
-    task, response = rollout.task, rollout.response
-    error, trajectory = response.error, response.trajectory
-    return {
-        "task": {
-            "id": task.id,
-            "input": plain(task.input),
-            "ground_truth": plain(task.ground_truth),
-            "tools": task.tools,
-            "metadata": plain(task.metadata),
-        },
-        "sample": rollout.sample,
-        "status": response.status,
-        "answer": plain(response.answer),
-        "error": None if error is None else asdict(error),
-        "reward": rollout.reward,
-        "scores": {name: plain(asdict(one)) for name, one in rollout.scores.items()},
-        "seconds": response.time_cost,
-        "usage": plain(response.usage),
-        "trajectory": None if trajectory is None else trajectory.to_dict(),
-    }
+    return as_data(rollout)
 
 
 def as_messages(run: Run, slot: int, attempt: int | None = None) -> list[dict[str, Any]]:
@@ -124,7 +106,7 @@ def as_messages(run: Run, slot: int, attempt: int | None = None) -> list[dict[st
     return [{"agent": one.agent, "messages": plain(one.messages)} for one in told]
 
 
-def command_of(run: Run, rollout: Rollout) -> str:
+def _command_of(run: Run, rollout: Rollout) -> str:
     """What runs this one task again, from the shell; empty where the run was not made there."""
     try:
         asked = run.config.get("command", {})

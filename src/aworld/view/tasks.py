@@ -35,7 +35,7 @@ def page_of(run: Run, asked: Mapping[str, str]) -> dict[str, Any]:
     choice = chosen(asked)
     offset, limit = _whole(asked, "offset", 0), min(_whole(asked, "limit", 50), MOST_ROWS)
     page = f"order by {choice.order} limit {limit} offset {offset}"
-    with in_time(run.connection):
+    with _in_time(run.connection):
         counted = run.connection.execute(choice.query(run, "count(*)"), choice.values)
         (count,) = counted.fetchone()
         query = f"{choice.query(run, COLUMNS)} {page}"
@@ -47,7 +47,7 @@ def beside(run: Run, slot: int, asked: Mapping[str, str]) -> dict[str, int | Non
     """The results before and after this one, among those that were chosen."""
     choice = chosen({**asked, "sort": "slot"})
     found: dict[str, int | None] = {}
-    with in_time(run.connection):
+    with _in_time(run.connection):
         for name, sign, order in (("previous", "<", "desc"), ("next", ">", "asc")):
             query = f"{choice.query(run, 'r.slot')} and r.slot {sign} :here"
             row = run.connection.execute(
@@ -72,7 +72,7 @@ def labels_of(run: Run) -> dict[str, list[str]]:
 
 
 @contextmanager
-def in_time(connection: sqlite3.Connection) -> Iterator[None]:
+def _in_time(connection: sqlite3.Connection) -> Iterator[None]:
     """A search through a large run is broken off before everybody waits for it."""
     deadline = time.monotonic() + PATIENCE
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)

@@ -7,10 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from aworld.train.journal import VERDICTS, read_journal
+from aworld.train.journal import VERDICTS, readable_lines
 
 
-def verdict_on(folder: Path, task: str, sample: int) -> dict[str, Any] | None:
+def last_verdict_on(folder: Path, task: str, sample: int) -> dict[str, Any] | None:
     """None where the run is no training, or the rollout has not been looked at."""
     try:
         found = os.stat(folder / VERDICTS)
@@ -24,9 +24,8 @@ def verdict_on(folder: Path, task: str, sample: int) -> dict[str, Any] | None:
 def _verdicts(path: Path, changed: int, size: int) -> dict[tuple[str, int], dict[str, Any]]:
     """The last one on each: it may have been kept for a later step."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
-    try:
-        for line in read_journal(path):
-            found[str(line.get("task_id")), int(line.get("sample") or 0)] = line
-    except (OSError, ValueError, TypeError, AttributeError):  # what can be read counts
-        pass
+    for line in readable_lines(path):
+        sample = line.get("sample")
+        if isinstance(sample, int):
+            found[str(line.get("task_id")), sample] = line
     return found

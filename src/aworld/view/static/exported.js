@@ -1,9 +1,9 @@
 // A run in a file of its own: the data stands in the page, and what the server does is done here.
+import { STATUSES } from "./badges.js";
 
 const place = document.getElementById("aworld-data");
 export const isExport = place !== null;
 const data = isExport ? JSON.parse(place.textContent) : null;
-const STATUSES = ["success", "failed", "truncated", "timeout", "crashed", "cancelled", "skipped"];
 
 export function onlyRun() {
   return data.run.id;

@@ -1,4 +1,5 @@
 // Wheel, drag, pinch and keys on the timeline.
+import { RUNNING } from "./lanes.js";
 
 export function listenTo(timeline, LEFT) {
   const { canvas } = timeline;
@@ -42,7 +43,7 @@ export function listenTo(timeline, LEFT) {
     pinch = 0;
     if (drag && !drag.moved && event.type === "pointerup") {
       const bar = timeline.barAt(event.offsetX, event.offsetY);
-      if (bar && bar.status !== 7) timeline.onOpen(bar.slot);
+      if (bar && bar.status !== RUNNING) timeline.onOpen(bar.slot);
     }
     drag = null;
   };

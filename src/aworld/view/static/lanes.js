@@ -1,4 +1,5 @@
 // Bars on lanes: one lane for each worker slot that was really in use, none with two bars at once.
+export const RUNNING = 7; // as a status: the place after those that a result can have
 
 // A reply of /api/bars: see bars.py for its form.
 export function readBars(buffer) {
@@ -182,7 +183,7 @@ export function withRunning(rows, running, lanes, now) {
   const byWorker = new Map();
   for (const [slot, worker, began] of running) {
     if (!byWorker.has(worker)) byWorker.set(worker, []);
-    byWorker.get(worker).push({ slot, x: lanes.at(began), to: lanes.at(now), seconds: now - began, status: 7, reward: NaN, worker });
+    byWorker.get(worker).push({ slot, x: lanes.at(began), to: lanes.at(now), seconds: now - began, status: RUNNING, reward: NaN, worker });
   }
   const all = [];
   const place = (worker, from) => {

@@ -7,7 +7,7 @@ export function tokenText(tokens, { colouring, trained, verdict }) {
   const spans = pieces.map((piece, n) => {
     const logprob = tokens.logprobs[n];
     const level = logprob === null ? "none" : Math.min(9, Math.floor(-logprob * 2.2));
-    const mark = colouring === "trained" ? (trained ? `m${adviceOf(verdict)}` : "m0") : `p${level}`;
+    const mark = colouring === "trained" ? (trained ? `m${signOf(verdict)}` : "m0") : `p${level}`;
     const hint = [logprob === null ? "not known" : `p = ${trimmed(Math.exp(logprob), 3)}, log ${trimmed(logprob, 2)}`, tokens.ids ? `id ${tokens.ids[n]}` : null].filter(Boolean).join(" · ");
     return h("span", { class: mark, title: hint }, piece);
   });
@@ -16,7 +16,7 @@ export function tokenText(tokens, { colouring, trained, verdict }) {
   return h("div", { class: tokens.texts ? "said tokens" : "said tokens ids", dir: "auto" }, note, spans, left > 0 ? h("span", { class: "dim" }, ` … ${left} more`) : null);
 }
 
-function adviceOf(verdict) {
+function signOf(verdict) {
   return verdict && verdict.advantage !== null && verdict.advantage < 0 ? "-" : "+";
 }
 

@@ -1,35 +1,26 @@
-"""A recorded run, found by its folder or its name."""
+"""A recorded run, found by its folder or its name, and what is asked for in it."""
 
 from __future__ import annotations
 
 import difflib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aworld.cli.job import RUNS
-from aworld.cli.output import as_word
+from aworld.cli.places import RUNS
 from aworld.core.failure import first_line
+from aworld.core.shown import as_word
 from aworld.errors import ConfigError, DamagedError, StoreError
-from aworld.store.overview import Overview, is_run, overview, runs_in, summed_up
+from aworld.store.overview import is_run, runs_in
 from aworld.store.schema import FILE
 
 if TYPE_CHECKING:
     from aworld.store.reader import Run
 
-__all__ = [
-    "Overview",
-    "damage_told",
-    "found_run",
-    "is_run",
-    "known_folder",
-    "overview",
-    "run_folder",
-    "runs_in",
-    "summed_up",
-]
+MOST_IDS = 10_000  # among which a mistyped one is looked for
 
 
 @contextmanager
@@ -92,3 +83,16 @@ def run_folder(name: str) -> Path:
     meant = next((f"; did you mean {run}?" for run in others if [run.name] == close), "")
     reason = f"there is no {FILE} in it" if place.is_dir() else "there is no such folder"
     raise StoreError(f"{name} holds no run: {reason}{meant}")
+
+
+def unknown_task(run: Run, given: str, ids: Iterable[str]) -> ConfigError:
+    """ids: those that could have been meant."""
+    close = difflib.get_close_matches(given, list(islice(ids, MOST_IDS)), n=3)
+    meant = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+    listed = f"`aworld show {as_word(run.folder)}` lists them"
+    return ConfigError(f"no task named {given!r:.80} in {run.folder}{meant} ({listed})")
+
+
+def check_sample(run: Run, sample: int) -> None:
+    if not 0 <= sample < run.samples:
+        raise ConfigError(f"there is no sample {sample}: {run.folder} has 0 to {run.samples - 1}")
