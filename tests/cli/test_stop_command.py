@@ -66,6 +66,17 @@ def test_the_second_stops_now_and_keeps_what_has_finished(shell, number):
     assert recorded(shell) == (1, "unfinished")
 
 
+def test_however_often_it_is_pressed_the_last_words_are_said(shell):
+    process = shell.start(*WAITING, "-q")
+    until(lambda: shell.begun() == 2)
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    _, said = process.communicate(timeout=20)
+    assert "10 are owed; go on with: aworld resume runs/a" in said
+    assert recorded(shell) == (0, "unfinished")
+
+
 def test_a_generator_that_goes_on_for_ever_can_be_stopped(shell):
     with (shell.folder / "agents.py").open("a") as file:
         file.write("\ndef endless():\n    import itertools\n    return questions(10**9)\n")

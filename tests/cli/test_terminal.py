@@ -10,6 +10,7 @@ import select
 import time
 
 from shell import COMMAND, environment
+from waiting import until
 
 PATIENCE = 30.0
 
@@ -73,6 +74,7 @@ def test_ctrl_c_is_answered_on_the_screen(shell):
         *(shell, "run", "tasks.jsonl", "--agent", "agents.py:waits_for_a_sign"),
         *("--workers", "1", "--per-worker", "2", "--out", "runs/a"),
     )
+    until(lambda: shell.begun() == 2)  # before, they are given up at the first
     terminal.read_until("2 running")
     terminal.type("\x03")
     terminal.read_until("finishing what runs, nothing more is begun; Ctrl-C once more stops now")

@@ -66,11 +66,16 @@ def run_first(tables: Tables, how: dict[str, Any], *, quiet: bool, as_json: bool
     job = prepared(tables)
     for remark in job.remarks:
         say(remark)
-    ending = driving.drive(job.stream(), job.folder, quiet=quiet)
-    if ending.discarded:
-        return driving.told(ending, as_json=as_json)
-    with found_run(str(job.folder)) as run:
-        evaluation = _assessed(run, how)
+    with driving.driven(job.stream(), job.folder, quiet=quiet) as ending:
+        if ending.discarded:
+            return driving.told(ending, as_json=as_json)
+        with found_run(str(job.folder)) as run:
+            evaluation = _assessed(run, how)
+        return _both_told(ending, evaluation, as_json=as_json)
+
+
+def _both_told(ending: driving.Ending, evaluation: Evaluation, *, as_json: bool) -> int:
+    """What came of the run, and what it is worth."""
     if as_json:
         print_json({"run": ending.to_dict(), "evaluation": evaluation.to_dict()})
     else:

@@ -31,10 +31,10 @@ def demo(out: options.Out = None, quiet: options.Quiet = False) -> int:
         }
     )
     say(job.agent.remark)
-    ending = driving.drive(job.stream(), job.folder, quiet=quiet)
-    with open_run(job.folder) as run:
-        _print_answers(run)
-    return driving.told(ending, as_json=False)
+    with driving.driven(job.stream(), job.folder, quiet=quiet) as ending:
+        with open_run(job.folder) as run:
+            _print_answers(run)
+        return driving.told(ending, as_json=False)
 
 
 def _print_answers(run: Run) -> None:

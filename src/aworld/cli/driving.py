@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,11 +69,13 @@ class Ending:
         }
 
 
-def drive(
+@contextmanager
+def driven(
     stream: TaskStream, folder: Path, *, quiet: bool = False, resumed: bool = False
-) -> Ending:
+) -> Iterator[Ending]:
     """Every result is on disk before it is counted here. Of a resumed run, all are read again when
-    it is complete: nothing is owed only where they are sound."""
+    it is complete: nothing is owed only where they are sound. Ctrl-C is heard for as long as this
+    lasts: one that comes too late does not cut off the words at the end."""
     from aworld.store.reader import open_run
     from aworld.store.repair import examine
 
@@ -81,12 +85,28 @@ def drive(
             before = run.total - stream.total  # without those that are tried again
         board = Board(stream, scored=run.meta.get("reward") is not None, before=before)
     nothing_owed = stream.total == 0
-    stop, screen = Stop(stream), console(error=True)
-    error: RunError | None = None
     quiet = quiet or nothing_owed
-    live = screen.is_terminal and not quiet
+    stop = Stop(stream)
+    with stop.on_signals(aloud=quiet or not console(error=True).is_terminal):
+        error = _run(stream, board, stop, folder, quiet=quiet, resumed=resumed)
+        stop.over()
+        with open_run(folder) as run:
+            ending = Ending(board, overview(run), bool(stop.asked), error)
+        if isinstance(error, EngineError) and not resumed and not ending.run.done:
+            ending.discarded = discard(folder)
+        if resumed and ending.run.status == "complete":
+            ending.damaged = len(examine(folder).damage)
+        if nothing_owed and not ending.damaged:
+            say(f"nothing is owed: all {before} results are recorded")
+        yield ending
+
+
+def _run(
+    stream: TaskStream, board: Board, stop: Stop, folder: Path, *, quiet: bool, resumed: bool
+) -> RunError | None:
+    """To its end, or to the error that ended it."""
     try:
-        with stop.on_signals(aloud=not live), stream, display(board, stop, screen, quiet=quiet):
+        with stream, display(board, stop, console(error=True), quiet=quiet):
             stream.open()
             stop.listen()
             for response in stream:
@@ -95,19 +115,11 @@ def drive(
         if not resumed:
             discard(folder)
         raise
-    except RunError as raised:
-        error = raised
+    except RunError as error:
+        return error
     except KeyboardInterrupt:  # it could not wait for the stopping
         pass
-    with open_run(folder) as run:
-        ending = Ending(board, overview(run), bool(stop.asked), error)
-    if isinstance(error, EngineError) and not resumed and not ending.run.done:
-        ending.discarded = discard(folder)
-    if resumed and ending.run.status == "complete":
-        ending.damaged = len(examine(folder).damage)
-    if nothing_owed and not ending.damaged:
-        say(f"nothing is owed: all {before} results are recorded")
-    return ending
+    return None
 
 
 def told(ending: Ending, *, as_json: bool) -> int:

@@ -76,8 +76,8 @@ def resume(
             retry=[status for text in retry or () for status in text.split(",") if status],
             accept_changes=accept_changes,
         )
-    ending = driving.drive(stream, folder, quiet=quiet, resumed=True)
-    return driving.told(ending, as_json=json)
+    with driving.driven(stream, folder, quiet=quiet, resumed=True) as ending:
+        return driving.told(ending, as_json=json)
 
 
 def _check_resumable(folder: Path) -> None:

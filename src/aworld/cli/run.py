@@ -78,6 +78,8 @@ def run(
     if dry_run:
         dry.tell(job, as_json=json)
         return driving.ALL_DONE
-    with watched(job.folder, wanted=view):
-        ending = driving.drive(job.stream(), job.folder, quiet=quiet)
+    with (
+        watched(job.folder, wanted=view),
+        driving.driven(job.stream(), job.folder, quiet=quiet) as ending,
+    ):
         return driving.told(ending, as_json=json)

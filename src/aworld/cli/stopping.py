@@ -47,6 +47,7 @@ class Stop:
     def __init__(self, stream: TaskStream):
         self._stream = stream
         self._stopped_at = 0.0
+        self._over = False
         self.asked = ""  # in words, for the display
 
     @contextmanager
@@ -61,8 +62,15 @@ class Stop:
         for number in SIGNALS:
             signal.signal(number, self._heard)
 
+    def over(self) -> None:
+        """The run has ended: whoever has asked for that is told first what came of it."""
+        self._over, self._stopped_at = True, time.monotonic()
+
     def _heard(self, number: int, frame: FrameType | None) -> None:
-        if not self.asked:
+        if self._over:
+            if not self.asked or time.monotonic() - self._stopped_at > SECONDS_TO_STOP:
+                raise KeyboardInterrupt
+        elif not self.asked:
             self._say(FINISHING)
             self._stream.drain()
         elif self.asked == FINISHING:
