@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 import threading
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_batches import episode, some_episodes
+from tiny_batches import episode, names, trajectory
 
-from aworld.core.task import Task, TaskResponse
-from aworld.core.trajectory import Trajectory
-from aworld.errors import ConfigError, StoreError
-from aworld.store.writer import Finished, RunWriter
+from aworld.errors import ConfigError
 from aworld.train import ExperienceBuffer
 from aworld.train.rows import TokenRow
-
-
-def trajectory(task: str = "t", reward: float | None = 1.0, **metadata: Any) -> Trajectory:
-    call = {"model": "m", "prompt_ids": [1], "completion_ids": [2, 3], "logprobs": [-1.0, -2.0]}
-    steps = [{"agent": "a", "model_call": {**call, "policy_version": "4"}, "reward": None}]
-    return Trajectory(task, "a", steps, "!", True, reward, metadata=metadata)
 
 
 def aged(task: str, sample: int, version: int) -> Any:
     return episode(task, sample, 1.0, [TokenRow.of([1], [2], version=version)])
 
 
-def names(groups: list[list[Any]]) -> list[list[str]]:
-    return [[f"{one.task_id}{one.sample}" for one in group] for group in groups]
-
-
-# -- as the seed has it ----------------------------------------------------------------------------
-
-
-def test_the_seeds_program_works():
+def test_it_is_filled_and_sampled_in_a_few_lines():
     buffer = ExperienceBuffer(max_size=100)
     buffer.add_trajectory(trajectory("a"))
     buffer.add_batch([trajectory("b", reward=0.0), trajectory("c")])
@@ -245,141 +224,6 @@ def test_a_group_that_has_lost_a_sample_does_not_wait_for_it():
     assert buffer.complete_groups(3) == []
     buffer.add_trajectory(aged("a", 2, 2))
     assert names(buffer.complete_groups(3)) == [["a1", "a2"]]
-
-
-# -- disk ------------------------------------------------------------------------------------------
-
-
-def test_a_saved_buffer_goes_on_as_if_nothing_had_happened(tmp_path: Path):
-    buffer = ExperienceBuffer(50, max_staleness=3, seed=5, model="m")
-    buffer.add_batch(some_episodes(1, samples=4))
-    buffer.add_batch([trajectory("x", reward=None), episode("y", why_not="it was cancelled")])
-    buffer.add_batch([episode("late", 0), episode("late", 1)], run="r")
-    buffer.compute_returns()
-    buffer.complete_groups(4, most=1)
-    buffer.advance(1)
-    buffer.sample_batch(3)
-    buffer.save(tmp_path / "buffer.npz")
-    loaded = ExperienceBuffer.load(tmp_path / "buffer.npz")
-    assert (loaded.max_size, loaded.max_staleness, loaded.model) == (50, 3, "m")
-    assert (loaded.version, loaded.counts) == (1, buffer.counts)
-    for ours, theirs in zip(buffer.episodes, loaded.episodes, strict=True):
-        assert replace(ours, rows=()).__repr__() == replace(theirs, rows=()).__repr__()
-        for row, same in zip(ours.rows, theirs.rows, strict=True):
-            assert row.temperature == same.temperature
-            for part in ("ids", "sampled", "logprobs", "versions", "turns"):
-                one, other = getattr(row, part), getattr(same, part)
-                assert one.dtype == other.dtype
-                np.testing.assert_array_equal(one, other)
-    for one in (buffer, loaded):
-        one.add_batch([episode("late", 2)], run="r")
-    assert names(buffer.complete_groups(3)) == names(loaded.complete_groups(3))
-
-
-def test_a_saved_buffer_samples_on_where_it_was(tmp_path: Path):
-    buffer = ExperienceBuffer(seed=1)
-    buffer.add_batch([trajectory(str(n)) for n in range(20)])
-    buffer.sample_batch(5)
-    buffer.save(tmp_path / "buffer.npz")
-    loaded = ExperienceBuffer.load(tmp_path / "buffer.npz")
-    ours, theirs = ([one.task_id for one in b.sample_batch(9)] for b in (buffer, loaded))
-    assert ours == theirs
-
-
-def test_an_empty_buffer_can_be_saved(tmp_path: Path):
-    ExperienceBuffer(7).save(tmp_path / "buffer.npz")
-    assert len(ExperienceBuffer.load(tmp_path / "buffer.npz")) == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["buffer.npz"]
-
-
-def test_a_file_that_is_damaged_or_none_of_ours_is_refused(tmp_path: Path):
-    path = tmp_path / "buffer.npz"
-    buffer = ExperienceBuffer()
-    buffer.add_batch(some_episodes(2))
-    buffer.save(path)
-    whole = path.read_bytes()
-    cases = [whole[:-20], whole.replace(b"task0", b"task9", 1), b"", b"hello"]
-    for content in cases:
-        path.write_bytes(content)
-        with pytest.raises(StoreError, match="cannot be read as a saved buffer"):
-            ExperienceBuffer.load(path)
-    with pytest.raises(StoreError, match="cannot be read"):
-        ExperienceBuffer.load(tmp_path / "nothing.npz")
-    np.savez(path, index=np.array([object()], dtype=object))  # would run code, were it unpickled
-    with pytest.raises(StoreError, match="allow_pickle"):
-        ExperienceBuffer.load(path)
-    index = np.frombuffer(json.dumps({"format": 99}).encode(), np.uint8)
-    np.savez(path, index=index)
-    with pytest.raises(StoreError, match="a newer aworld wrote it"):
-        ExperienceBuffer.load(path)
-
-
-def test_a_save_that_fails_leaves_the_file_that_was_there(tmp_path: Path):
-    path = tmp_path / "buffer.npz"
-    buffer = ExperienceBuffer()
-    buffer.save(path)
-    before = path.read_bytes()
-    buffer.add_trajectory(episode("a", status=object()))  # no JSON
-    with pytest.raises(TypeError):
-        buffer.save(path)
-    assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["buffer.npz"]
-
-
-# -- run stores ------------------------------------------------------------------------------------
-
-
-def response(reward: float | None, **more: Any) -> TaskResponse:
-    recorded = trajectory(reward=reward)
-    return TaskResponse("", "!", trajectory=recorded, reward=reward, **more)
-
-
-def test_a_recorded_run_is_read_while_it_grows(tmp_path: Path):
-    writer = RunWriter.create(tmp_path / "run", {"samples": 2, "total": 2, "reward": "exact_match"})
-    agent = writer.agent_number("a", "", "0")
-    for position, name in enumerate(("first", "second")):
-        writer.note_task(position, Task("?", id=name), agent)
-    writer.record([Finished(0, response(1.0)), Finished(2, response(0.5))])
-    buffer = ExperienceBuffer()
-    assert buffer.add_run(tmp_path / "run") == 2
-    assert buffer.add_run(tmp_path / "run") == 0
-    assert buffer.complete_groups(2) == []
-    crashed = TaskResponse("", status="crashed")
-    writer.record([Finished(1, response(0.0)), Finished(3, crashed)])
-    assert buffer.add_run(tmp_path / "run") == 2
-    first, second = buffer.complete_groups(2)
-    writer.close()
-    assert [(one.task_id, one.sample, one.reward) for one in first] == [
-        ("first", 0, 1.0),
-        ("first", 1, 0.0),
-    ]
-    assert [one.why_not for one in second] == ["", "no model call"]
-    assert first[0].rows[0].ids.tolist() == [1, 2, 3]
-    assert first[0].oldest_version == 4
-    assert buffer.add_run(tmp_path / "run") == 0
-
-
-def test_a_condition_chooses_what_is_read(tmp_path: Path):
-    writer = RunWriter.create(tmp_path / "run", {"samples": 2, "total": 1, "reward": "r"})
-    writer.note_task(0, Task("?", id="t"), writer.agent_number("a", "", "0"))
-    writer.record([Finished(0, response(1.0)), Finished(1, response(0.0))])
-    writer.close()
-    buffer = ExperienceBuffer()
-    assert buffer.add_run(tmp_path / "run", where="reward > 0.5") == 1
-    assert buffer.add_run(tmp_path / "run") == 1
-
-
-def test_a_damaged_record_is_counted_and_the_others_are_read(tmp_path: Path):
-    writer = RunWriter.create(tmp_path / "run", {"samples": 2, "total": 1, "reward": "r"})
-    writer.note_task(0, Task("?", id="t"), writer.agent_number("a", "", "0"))
-    writer.record([Finished(0, response(1.0)), Finished(1, response(0.0))])
-    writer.close()
-    with sqlite3.connect(tmp_path / "run" / "run.db") as connection:
-        connection.execute("update bodies set body = x'00' where slot = 0")
-    connection.close()
-    buffer = ExperienceBuffer()
-    assert buffer.add_run(tmp_path / "run") == 1
-    assert buffer.counts == {"its record is damaged": 1}
 
 
 # -- threads ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from aworld.core.trajectory import Trajectory
 from aworld.train.algorithms.base import Algorithm, Credit, Loss, Outputs
 from aworld.train.batches import TokenBatch, batch_of
 from aworld.train.episodes import Episode, shared_out
@@ -135,3 +136,13 @@ def sampled_by(model: Bigrams, batch: TokenBatch) -> TokenBatch:
 def constant(episodes: Sequence[Episode], advantages: Sequence[float]) -> list[Credit]:
     pairs = zip(episodes, advantages, strict=True)
     return [Credit(np.full(one.turns, advantage)) for one, advantage in pairs]
+
+
+def trajectory(task: str = "t", reward: float | None = 1.0, **metadata: Any) -> Trajectory:
+    call = {"model": "m", "prompt_ids": [1], "completion_ids": [2, 3], "logprobs": [-1.0, -2.0]}
+    steps = [{"agent": "a", "model_call": {**call, "policy_version": "4"}, "reward": None}]
+    return Trajectory(task, "a", steps, "!", True, reward, metadata=metadata)
+
+
+def names(groups: list[list[Any]]) -> list[list[str]]:
+    return [[f"{one.task_id}{one.sample}" for one in group] for group in groups]
