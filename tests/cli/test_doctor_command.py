@@ -5,12 +5,12 @@ from __future__ import annotations
 import http.server
 import json
 import os
-import sqlite3
 import subprocess
 import threading
 
 import pytest
 from shell import COMMAND, SECONDS, environment
+from tampering import change
 
 
 def checks(shell, code=0, **variables):
@@ -75,9 +75,7 @@ def test_the_endpoint_is_asked_and_its_key_is_never_shown(shell, server):
 def test_a_run_is_examined_and_made_sound(shell):
     shell("run", "tasks.jsonl", "--agent", "agents.py:echo", "--out", "runs/a", "-q")
     assert "10 results are sound, 0 records are damaged" in shell("doctor", "runs/a").stdout
-    with sqlite3.connect(shell.folder / "runs/a/run.db") as database:
-        database.execute("update bodies set body = X'00' where slot = 4")
-    database.close()
+    change(shell.folder / "runs/a", "update bodies set body = X'00' where slot = 4")
     done = shell("doctor", "runs/a", code=1)
     assert "damaged: t4: its trajectory is not what was written" in done.stdout
     assert "aworld doctor runs/a --repair" in done.stdout

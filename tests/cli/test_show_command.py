@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import time
 
 import pytest
 from shell import COMMAND, Shell, environment
+from tampering import change
 
 NASTY = "\x1b]8;;http://evil\x07click\x1b[2J\r\u202eback [bold]no markup[/bold] \x9b31m"
 
@@ -129,8 +129,7 @@ def test_a_task_is_found_by_how_its_id_begins(watched):
 
 def test_a_task_without_a_result_is_said_to_be_owed(watched, tmp_path):
     shutil.copytree(watched.folder / "runs/first", tmp_path / "runs/first")
-    with sqlite3.connect(tmp_path / "runs/first/run.db") as database:
-        database.execute("delete from results where slot = 15")
+    change(tmp_path / "runs/first", "delete from results where slot = 15")
     assert "task 't7' has no result yet" in Shell(tmp_path).refusal("show", "first", "t7#1")
 
 

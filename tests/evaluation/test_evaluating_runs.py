@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
+from tampering import change
 
 from aworld import ConfigError, EchoAgent, RunConfig, Task
 from aworld.evaluation import Judged, assess, compare_runs, evaluate, judged_of, judged_of_run
 from aworld.rewards import exact_match, failures_as, numeric_match, weighted
 from aworld.store import open_run
-from aworld.store.schema import FILE
 
 HERE = RunConfig(worker_num=0)
 
@@ -163,9 +162,7 @@ def recorded(folder: Path, tasks: list[Task], reward="exact_match", samples=1) -
 
 def test_figures_of_a_recorded_run_need_no_trajectory(tmp_path: Path):
     folder = recorded(tmp_path / "run", questions())
-    with sqlite3.connect(folder / FILE) as file:
-        file.execute("update bodies set body = x'00'")
-    file.close()
+    change(folder, "update bodies set body = x'00'")
     with open_run(folder) as run:
         assert sorted(judged_of_run(run)) == [
             Judged("failed", 0, None, "failed", (), "2"),
@@ -177,9 +174,7 @@ def test_figures_of_a_recorded_run_need_no_trajectory(tmp_path: Path):
 
 def test_a_result_counts_even_if_its_task_is_damaged(tmp_path: Path):
     folder = recorded(tmp_path / "run", questions())
-    with sqlite3.connect(folder / FILE) as file:
-        file.execute("update tasks set body = x'00' where id = 'right'")
-    file.close()
+    change(folder, "update tasks set body = x'00' where id = 'right'")
     with open_run(folder) as run:
         judged = {row.task_id: row for row in judged_of_run(run)}
         assert judged["right"] == Judged("right", 0, 1.0, "success")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from recorded import response, says, step, user, write_run
+from tampering import change
 
 from aworld.core.task import Task
 from aworld.errors import ConfigError, StoreError
@@ -194,13 +195,9 @@ def test_text_that_is_no_unicode_and_numbers_that_are_no_json_do_no_harm(tmp_pat
 
 
 def test_damaged_records_are_counted(tmp_path):
-    import sqlite3
-
     tasks = [(Task("q", id=str(n)), [response("a")]) for n in range(3)]
     write_run(tmp_path / "run", *tasks).close()
-    with sqlite3.connect(tmp_path / "run" / "run.db") as connection:
-        connection.execute("update bodies set body = x'7b7d' where slot = 1")
-    connection.close()
+    change(tmp_path / "run", "update bodies set body = x'7b7d' where slot = 1")
     from aworld.store.reader import open_run
 
     with open_run(tmp_path / "run") as run:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 
 import pytest
+from tampering import change
 
 from aworld import ConfigError, RunConfig, Runners, StoreError, Task, open_run
 from aworld.errors import DamagedError
@@ -30,12 +30,6 @@ def record(folder, tasks, **settings):
 
 def echoes(count: int) -> list[Task]:
     return [Task(n, echo, id=f"t{n}", ground_truth=n) for n in range(count)]
-
-
-def change(folder, statement: str, *values) -> None:
-    with sqlite3.connect(folder / FILE) as connection:
-        connection.execute(statement, values)
-    connection.close()
 
 
 def answers(folder) -> dict[str, object]:

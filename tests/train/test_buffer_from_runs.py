@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
+from tampering import change
 from tiny_batches import trajectory
 
 from aworld.core.task import Task, TaskResponse
@@ -58,9 +58,7 @@ def test_a_damaged_record_is_counted_and_the_others_are_read(tmp_path: Path):
     writer.note_task(0, Task("?", id="t"), writer.agent_number("a", "", "0"))
     writer.record([Finished(0, response(1.0)), Finished(1, response(0.0))])
     writer.close()
-    with sqlite3.connect(tmp_path / "run" / "run.db") as connection:
-        connection.execute("update bodies set body = x'00' where slot = 0")
-    connection.close()
+    change(tmp_path / "run", "update bodies set body = x'00' where slot = 0")
     buffer = ExperienceBuffer()
     assert buffer.add_run(tmp_path / "run") == 1
     assert buffer.counts == {"its record is damaged": 1}

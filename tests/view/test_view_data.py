@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 import struct
 
 import pytest
 import scenes
 import talks
+from tampering import change
 
 from aworld import RunConfig, Runners, Task, open_run
 from aworld.store.overview import overview
@@ -278,9 +278,7 @@ def test_a_reward_that_is_no_number_does_not_break_the_page(client, tmp_path):
 
 def test_a_run_of_the_first_form_is_shown_without_workers(client, tmp_path):
     scenes.many_tasks(tmp_path / "some", 50)
-    with sqlite3.connect(tmp_path / "some" / "run.db") as run:
-        run.execute("drop table circumstances")
-    run.close()
+    change(tmp_path / "some", "drop table circumstances")
     known = client(tmp_path)
     assert known.get("/api/run", params={"run": "some"}).json()["done"] == 50
     assert tasks(known)["rows"][0]["worker"] is None

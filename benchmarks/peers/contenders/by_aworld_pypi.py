@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 
 from aworld.core.agent.base import BaseAgent
 from aworld.core.common import ActionModel
-from sessions import ray_opened, spark_opened
+from sessions import session_for
 from stub import PROCESSES, WORKERS, measured, wait_async, way_and_count
 
 from aworld.config import RunConfig
 from aworld.core.task import Task
 from aworld.runner import Runners
-
-SESSIONS = {"ray": ray_opened, "spark": spark_opened}
 
 
 class Waiting(BaseAgent):
@@ -40,7 +37,7 @@ def main() -> None:
         responses = Runners.sync_run_task(tasks, conf)
         yield from (response.answer for response in responses.values() if response.success)
 
-    with SESSIONS.get(way, nullcontext)():
+    with session_for(way):
         measured(count, results)
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 
-from sessions import ray_opened, spark_opened
+from sessions import session_for
 from stub import IN_FLIGHT, WORKERS, measured, wait_async, way_and_count
 
 from aworld import RunConfig, Runners, Task
-
-SESSIONS = {"ray": ray_opened, "spark": spark_opened}
 
 
 def main() -> None:
@@ -22,7 +19,7 @@ def main() -> None:
         responses = Runners.sync_run_task(tasks, conf)
         yield from (response.answer for response in responses.values() if response.success)
 
-    with SESSIONS.get(engine, nullcontext)():
+    with session_for(engine):
         measured(count, results)
 
 

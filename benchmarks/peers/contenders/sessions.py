@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from stub import WORKERS
@@ -43,3 +43,8 @@ def spark_opened() -> Iterator[Any]:
         yield session.sparkContext
     finally:
         session.stop()
+
+
+def session_for(way: str) -> AbstractContextManager[Any]:
+    """Of the cluster that this way to run needs, if any."""
+    return {"ray": ray_opened, "spark": spark_opened}.get(way, nullcontext)()

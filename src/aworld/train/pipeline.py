@@ -17,6 +17,7 @@ from aworld.config import RunConfig, check_count, checked_run_conf
 from aworld.errors import ConfigError
 from aworld.policies.base import Policy
 from aworld.rewards.base import Reward
+from aworld.train import parts
 from aworld.train.beginnings import facts_of
 from aworld.train.binding import with_model
 from aworld.train.choosing import TaskChooser
@@ -31,14 +32,6 @@ from aworld.train.given import (
     tasks_from,
 )
 from aworld.train.loop import Loop
-from aworld.train.parts import (
-    claim,
-    empty_buffer,
-    last_checkpoint,
-    open_journals,
-    open_server,
-    open_trainer,
-)
 from aworld.train.selection import SOLVED
 from aworld.train.team import launched_together
 from aworld.train.verdicts import Verdict
@@ -104,10 +97,10 @@ class DistributedTrainingPipeline:
         self.task_dataset = tasks_from(task_dataset)
         self._agent = agent_of(self.task_dataset, agent, self._tools)
         if run_dir is not None:
-            last_checkpoint(Path(run_dir), resume=False)
+            parts.last_checkpoint(Path(run_dir), resume=False)
         self.policy = opened_policy(agent_model)
-        self.trainer = open_trainer(self.policy, self.config)
-        self.experience_buffer = empty_buffer(self.config, self.policy)
+        self.trainer = parts.open_trainer(self.policy, self.config)
+        self.experience_buffer = parts.empty_buffer(self.config, self.policy)
         self._stack = ExitStack()
         self._loop: _Epochs | None = None
         # one that is forgotten leaves nothing behind, either
@@ -163,11 +156,11 @@ class DistributedTrainingPipeline:
             kept = stack.enter_context(tempfile.TemporaryDirectory(prefix="aworld-"))
             config = replace(config, run_dir=Path(kept) / "run")
         folder = Path(config.run_dir)
-        lock = claim(stack, folder)
-        trackers, verdicts = open_journals(
+        lock = parts.claim(stack, folder)
+        trackers, verdicts = parts.open_journals(
             stack, folder, facts_of(config, self.task_dataset, self._reward)
         )
-        served = open_server(stack, self.policy, config)
+        served = parts.open_server(stack, self.policy, config)
         chooser = TaskChooser(
             self.task_dataset,
             with_model(self._agent, served.model(config.temperature)),

@@ -12,6 +12,7 @@ from aworld.core.task import Task
 from aworld.policies.base import Policy
 from aworld.rewards.base import Reward
 from aworld.serve.weight_sync import WeightSync
+from aworld.train import parts
 from aworld.train.beginnings import check_changes, facts_of
 from aworld.train.binding import Served, with_model
 from aworld.train.checkpoints import read_state, restore
@@ -20,14 +21,6 @@ from aworld.train.collecting import Collector
 from aworld.train.config import TrainConfig
 from aworld.train.earlier import Slots
 from aworld.train.loop import Exam, Loop
-from aworld.train.parts import (
-    claim,
-    empty_buffer,
-    last_checkpoint,
-    open_journals,
-    open_server,
-    open_trainer,
-)
 from aworld.train.tracking import Tracker
 from aworld.train.trainer import RLTrainer
 from aworld.train.warming import Lessons, warm_up
@@ -51,22 +44,22 @@ class Plan:
     def open(self, stack: ExitStack) -> Loop:
         """A loop that is ready to run: all is checked and open, and the model is warm."""
         config, policy, folder = self.config, self.policy, Path(self.config.run_dir)
-        lock = claim(stack, folder)
-        place = last_checkpoint(folder, self.resume)
+        lock = parts.claim(stack, folder)
+        place = parts.last_checkpoint(folder, self.resume)
         state = None if place is None else read_state(place)
         facts = facts_of(config, self.tasks, self.reward)
         if state is not None:
             check_changes(folder, facts)
-        told, verdicts = open_journals(stack, folder, facts, self.trackers, state)
-        served = open_server(stack, policy, config, self.weight_sync)
+        told, verdicts = parts.open_journals(stack, folder, facts, self.trackers, state)
+        served = parts.open_server(stack, policy, config, self.weight_sync)
         exam = self._exam(served)
         player = with_model(self.agent, served.model(config.temperature))
         chooser = TaskChooser(self.tasks, player, seed=config.seed, curriculum=config.curriculum)
-        buffer = empty_buffer(config, policy, self.weight_sync)
+        buffer = parts.empty_buffer(config, policy, self.weight_sync)
         received = Slots() if self.resume else None
         trainer: RLTrainer | None = None
         if place is not None and state is not None:
-            trainer = open_trainer(policy, config, folder / REFERENCE)
+            trainer = parts.open_trainer(policy, config, folder / REFERENCE)
             buffer = restore(place, state, trainer)
             chooser.restore(state["data"]["chooser"])
             received = Slots(**state["data"]["received"])
@@ -76,12 +69,12 @@ class Plan:
         if trainer is None:
             if config.warm_up.steps:
                 self._warm_up(served, exam, told)
-            trainer = open_trainer(policy, config, folder / REFERENCE)
+            trainer = parts.open_trainer(policy, config, folder / REFERENCE)
         if self.weight_sync is not None:
             self.weight_sync.send(policy)
         buffer.advance(policy.version)
-        parts = (trainer, collector, buffer, verdicts, told, exam, self.weight_sync)
-        loop = Loop(config, *parts, served.failure)
+        opened = (trainer, collector, buffer, verdicts, told, exam, self.weight_sync)
+        loop = Loop(config, *opened, served.failure)
         if state is not None:
             loop.step = state["step"]
             return loop
