@@ -45,6 +45,7 @@ class Recorder:
         self._writer = writer
         self._run = run
         self._accept_changes = accept_changes
+        self.retried = tuple(retry)  # statuses
         # by agent; the agent is kept, so that its id stays its own
         self._identities: dict[int, tuple[Any, AgentIdentity]] = {}
         self._known_agents = run.agents()

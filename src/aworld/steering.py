@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aworld.engines.outcomes import OutcomeStream
@@ -16,8 +16,15 @@ EVERY_SECONDS = 0.5
 class Steering:
     """A thread that looks into the run's folder twice a second, whatever the size of the run."""
 
-    def __init__(self, folder: Path, outcomes: OutcomeStream, tickets: Mapping[int, Ticket]):
+    def __init__(
+        self,
+        folder: Path,
+        outcomes: OutcomeStream,
+        tickets: Mapping[int, Ticket],
+        retried: Sequence[str],
+    ):
         self._folder = folder
+        self._retried = retried
         self._outcomes = outcomes
         self._tickets = tickets
         self._paused = False
@@ -43,7 +50,8 @@ class Steering:
             if paused != self._paused:
                 self._paused = paused
                 self._outcomes.pause(paused)
-            write_live(self._folder, self._running(), paused=paused, cancelling=not self._may_pause)
+            state = {"paused": paused, "cancelling": not self._may_pause}
+            write_live(self._folder, self._running(), **state, retried=self._retried)
 
     def _running(self) -> list[RunningTask]:
         found = []

@@ -154,9 +154,11 @@ class TaskStream:
                     from aworld.recording import Recording
                     from aworld.steering import Steering
 
-                    stop, folder = self._outcomes.cancel, self._recorder.folder
-                    self._source = Recording(self._source, self._recorder, on_failure=stop)
-                    self._steering = Steering(folder, self._outcomes, self._intake.tickets)
+                    stop, recorder = self._outcomes.cancel, self._recorder
+                    self._source = Recording(self._source, recorder, on_failure=stop)
+                    self._steering = Steering(
+                        recorder.folder, self._outcomes, self._intake.tickets, recorder.retried
+                    )
                 if self._draining:  # meanwhile
                     self._announcer.announce(DRAINING)
                 if self._cancelled:

@@ -9,9 +9,11 @@ import time
 import pytest
 import scenes
 from playwright.sync_api import expect
+from waiting import until
 
+from aworld import RunConfig, Runners, Task
 from aworld.store import lock, schema
-from aworld.store.live import RunningTask, write_live
+from aworld.store.live import RunningTask, read_live, write_live
 
 
 def test_what_is_run_again_is_owed_until_its_new_result_is_there(
@@ -41,20 +43,44 @@ def test_what_is_run_again_is_owed_until_its_new_result_is_there(
     expect(done).to_contain_text("20 of 20")
 
 
-def test_a_run_that_runs_something_again_has_no_time_left_of_nothing(client, tmp_path):
-    """It was started from a shell: how much is run again, nobody knows."""
+def test_what_is_run_again_from_a_shell_is_owed_too(client, tmp_path):
     folder = scenes.many_tasks(tmp_path / "run", 50)
     held = lock.RunLock(folder)
     try:
-        write_live(folder, [RunningTask(3, 0, time.time())], paused=False)
         connection = schema.open_to_write(folder)
-        connection.execute("update results set ended = ? where slot < 9", (time.time(),))
+        connection.execute("update results set status = 'success'")
+        connection.execute("update results set status = 'failed' where slot < 20")
+        connection.execute("update results set ended = ? where slot < 9", (time.time() + 1,))
         connection.close()
+        running = [RunningTask(13, 0, time.time())]
+        write_live(folder, running, paused=False, retried=("failed", "crashed"))
         now = client(tmp_path).get("/api/now?run=run").json()
-        assert now["rate"] > 0
-        assert now["left"] is None
+        assert now["again"] == {"failed": 11}  # nine have failed anew
+        assert now["left"] == pytest.approx(11 / now["rate"])
+        write_live(folder, running, paused=False)
+        now = client(tmp_path).get("/api/now?run=run").json()
+        assert (now["again"], now["left"]) == ({}, None)  # nothing is owed, and yet one runs
     finally:
         held.release()
+
+
+def test_a_run_that_is_resumed_tells_what_it_tries_again(tmp_path):
+    def agent(question):
+        if not (tmp_path / "mended").exists():
+            raise ValueError("not yet")
+        while not (tmp_path / "sign").exists():
+            time.sleep(0.01)
+
+    conf = RunConfig(worker_num=0, tasks_per_worker=2, run_dir=tmp_path / "run")
+    tasks = [Task(n, agent, id=f"t{n}") for n in range(2)]
+    Runners.sync_run_task(tasks, conf)
+    (tmp_path / "mended").touch()
+    with Runners.stream_owed(tmp_path / "run", tasks, retry=["failed"]) as stream:
+        stream.open()
+        live = until(lambda: read_live(tmp_path / "run"))
+        (tmp_path / "sign").touch()
+        assert [response.status for response in stream] == ["success"] * 2
+    assert live.retried == ("failed",)
 
 
 def test_a_pause_does_not_count_in_the_pace_nor_in_the_time_left(client, tmp_path):

@@ -34,16 +34,23 @@ class Live:
     count: int = 0  # of those that run, also where not all are named
     paused: bool = False
     cancelling: bool = False  # it begins nothing more
+    retried: tuple[str, ...] = ()  # earlier results of these statuses are given up for others
 
 
 def write_live(
-    folder: Path, running: Sequence[RunningTask], *, paused: bool, cancelling: bool = False
+    folder: Path,
+    running: Sequence[RunningTask],
+    *,
+    paused: bool,
+    cancelling: bool = False,
+    retried: Sequence[str] = (),
 ) -> None:
     """There as a whole or not at all. It is no record: a full disk does not matter."""
     content = {
         "at": time.time(),
         "paused": paused,
         "cancelling": cancelling,
+        "retried": list(retried),
         "count": len(running),
         "running": [list(task) for task in running[:MOST_RUNNING]],
     }
@@ -62,8 +69,9 @@ def read_live(folder: Path) -> Live | None:
         if abs(time.time() - found["at"]) > FRESH_SECONDS:
             return None
         running = (RunningTask(int(s), int(w), float(b)) for s, w, b in found["running"])
-        paused, cancelling = bool(found["paused"]), bool(found.get("cancelling"))
-        return Live(tuple(running), int(found["count"]), paused, cancelling)
+        retried = tuple(map(str, found.get("retried", ())))
+        state = (bool(found["paused"]), bool(found.get("cancelling")), retried)
+        return Live(tuple(running), int(found["count"]), *state)
     except (OSError, ValueError, TypeError, LookupError):
         return None
 

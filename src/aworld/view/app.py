@@ -88,7 +88,7 @@ class Routes:
     def now(self, asked: Asked) -> dict[str, Any]:
         name = asked["run"]
         folder = self._library.folder(name)
-        moment = figures.now(self._library, name, self._control.given_up(folder))
+        moment = figures.now(self._library, name)
         if self._control.is_cancelling(folder):  # it may not have said so itself yet
             moment |= {"cancelling": True, "left": None}
         return {**moment, "started": self._control.state(folder)}

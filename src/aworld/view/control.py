@@ -55,11 +55,6 @@ class Control:
             return None
         return None if started is None else started.state()
 
-    def given_up(self, folder: Path) -> tuple[Sequence[str], float] | None:
-        """Of which statuses results are run again now, and since when."""
-        started = self._started.get(folder)
-        return None if started is None else started.given_up()
-
     def is_cancelling(self, folder: Path) -> bool:
         """Whether it was asked to end, from here or by others, and is still at it."""
         writer = lock.holder(folder)
@@ -166,9 +161,6 @@ class _Started:
         facts = {"going": False, "code": self._code, "said": self._said.strip()}
         facts |= {"signal": max(-self._code, 0), "again": bool(self._retried)}
         return {**facts, "ran": self._has_run}
-
-    def given_up(self) -> tuple[Sequence[str], float] | None:
-        return (self._retried, self._began) if self._code is None and self._retried else None
 
     def is_outdated(self) -> bool:
         """It has run the run, whatever came of the tasks; or somebody else has, since."""

@@ -51,18 +51,15 @@ def whole(library: Library, name: str) -> dict[str, Any]:
     return library.remembered("page", name, lambda: _page(library, name))
 
 
-def now(
-    library: Library, name: str, given_up: tuple[Sequence[str], float] | None = None
-) -> dict[str, Any]:
-    """What is true of this moment only; it costs next to nothing beside the figures. `given_up`:
-    the results of these statuses that are older than a moment are run again."""
+def now(library: Library, name: str) -> dict[str, Any]:
+    """What is true of this moment only; it costs next to nothing beside the figures."""
     folder = library.folder(name)
     writer, live = lock.holder(folder), read_live(folder)
     at = time.time()
     if writer is None:
         facts = {"running": None, "paused": False, "cancelling": False, "rate": None, "left": None}
         return {"at": at, "writer": None, "again": {}, **facts}
-    again = {} if given_up is None else _owed_again(library, name, *given_up)
+    again = {} if live is None else _owed_again(library, name, live.retried)
     pace = _pace(library, name, live, at, sum(again.values()))
     facts = {"at": at, "writer": writer, "again": again, **pace}
     if live is None:
@@ -76,10 +73,11 @@ def now(
     }
 
 
-def _owed_again(
-    library: Library, name: str, statuses: Sequence[str], since: float
-) -> dict[str, int]:
+def _owed_again(library: Library, name: str, statuses: Sequence[str]) -> dict[str, int]:
     """By status: how many results wait for those that take their place."""
+    if not statuses:
+        return {}
+    since = taken_up(library.folder(name))
     places = ", ".join("?" * len(statuses))
     query = f"select status, count(*) from results where ended < ? and status in ({places})"
     try:

@@ -47,8 +47,8 @@ def rate_of(run: Mapping[str, Any], folder: Path, live: Live | None, at: float) 
 
 
 def time_left(run: Mapping[str, Any], rate: float, again: int = 0) -> float | None:
-    """`again`: how many results are given up for others. Not known where no task is owed, but one
-    runs: then some are run again, and nobody knows how many."""
+    """`again`: how many results are given up for others. Not known where nothing is owed, and yet
+    something runs."""
     if run["total"] is None or not rate:
         return None
     return (run["total"] - run["done"] + again) / rate or None
