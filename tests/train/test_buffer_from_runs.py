@@ -43,22 +43,25 @@ def test_a_recorded_run_is_read_while_it_grows(tmp_path: Path):
     assert buffer.add_run(tmp_path / "run") == 0
 
 
-def test_a_condition_chooses_what_is_read(tmp_path: Path):
-    writer = RunWriter.create(tmp_path / "run", {"samples": 2, "total": 1, "reward": "r"})
+def good_and_bad(folder: Path) -> Path:
+    """A run of one task with two samples."""
+    writer = RunWriter.create(folder, {"samples": 2, "total": 1, "reward": "r"})
     writer.note_task(0, Task("?", id="t"), writer.agent_number("a", "", "0"))
     writer.record([Finished(0, response(1.0)), Finished(1, response(0.0))])
     writer.close()
+    return folder
+
+
+def test_a_condition_chooses_what_is_read(tmp_path: Path):
+    run = good_and_bad(tmp_path / "run")
     buffer = ExperienceBuffer()
-    assert buffer.add_run(tmp_path / "run", where="reward > 0.5") == 1
-    assert buffer.add_run(tmp_path / "run") == 1
+    assert buffer.add_run(run, where="reward > 0.5") == 1
+    assert buffer.add_run(run) == 1
 
 
 def test_a_damaged_record_is_counted_and_the_others_are_read(tmp_path: Path):
-    writer = RunWriter.create(tmp_path / "run", {"samples": 2, "total": 1, "reward": "r"})
-    writer.note_task(0, Task("?", id="t"), writer.agent_number("a", "", "0"))
-    writer.record([Finished(0, response(1.0)), Finished(1, response(0.0))])
-    writer.close()
-    change(tmp_path / "run", "update bodies set body = x'00' where slot = 0")
+    run = good_and_bad(tmp_path / "run")
+    change(run, "update bodies set body = x'00' where slot = 0")
     buffer = ExperienceBuffer()
-    assert buffer.add_run(tmp_path / "run") == 1
+    assert buffer.add_run(run) == 1
     assert buffer.counts == {"its record is damaged": 1}
