@@ -26,8 +26,8 @@ export async function post(place, body) {
 }
 
 export function query(params) {
-  const given = Object.entries(params).filter(([, value]) => value !== "" && value !== null && value !== undefined);
-  return new URLSearchParams(given).toString();
+  const isGiven = ([, value]) => value !== "" && value !== null && value !== undefined;
+  return new URLSearchParams(Object.entries(params).filter(isGiven)).toString();
 }
 
 async function ask(url, options) {

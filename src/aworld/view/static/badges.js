@@ -22,7 +22,8 @@ export function rewardBadge(value) {
 }
 
 export function fact(name, value, title) {
-  return h("div", { class: "fact", title }, h("span", { class: "name" }, name), h("span", { class: "value" }, value));
+  const words = [h("span", { class: "name" }, name), h("span", { class: "value" }, value)];
+  return h("div", { class: "fact", title }, words);
 }
 
 export function progress(done, total, counts = {}) {
@@ -43,7 +44,8 @@ export function progress(done, total, counts = {}) {
 export function spark(values, label, isReward = false) {
   const width = 96, height = 22;
   const known = values.map((value, place) => [place, value]).filter(([, value]) => value !== null);
-  const place = svg("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  const box = `0 0 ${width} ${height}`;
+  const place = svg("svg", { class: "spark", viewBox: box, role: "img", "aria-label": label });
   if (!known.length) return place;
   const numbers = known.map(([, value]) => value);
   const low = Math.min(...numbers, 0), range = Math.max(...numbers, isReward ? 1 : 0) - low || 1;
@@ -51,17 +53,26 @@ export function spark(values, label, isReward = false) {
   const y = (value) => (height - 3 - ((value - low) / range) * (height - 6)).toFixed(1);
   const line = known.map(([n, value], index) => `${index ? "L" : "M"}${x(n)} ${y(value)}`).join("");
   const [first, last] = [known[0], known[known.length - 1]];
-  place.append(svg("path", { class: "under", d: `${line}L${x(last[0])} ${height}L${x(first[0])} ${height}Z` }));
+  const under = `${line}L${x(last[0])} ${height}L${x(first[0])} ${height}Z`;
+  place.append(svg("path", { class: "under", d: under }));
   place.append(svg("path", { class: "line", d: line }));
   place.append(svg("circle", { cx: x(last[0]), cy: y(last[1]), r: 1.8 }));
   return place;
 }
 
 export function legend(statuses) {
-  const items = statuses.map((status) => h("span", { class: "key" }, h("i", { class: `b-${status}` }), status));
-  return h("div", { class: "legend" }, items);
+  const key = (status) => h("span", { class: "key" }, h("i", { class: `b-${status}` }), status);
+  return h("div", { class: "legend" }, statuses.map(key));
 }
 
 export function successShare(counts, done) {
   return share(counts.success || 0, done);
+}
+
+// The head of a column that a table can be sorted by; `sort` is its name, with a minus for downwards.
+export function sortHead(name, title, sort, change) {
+  const direction = sort.startsWith("-") ? "descending" : "ascending";
+  const order = sort.replace("-", "") === name ? direction : "none";
+  const button = h("button", { type: "button", on: { click: change } }, title);
+  return h("th", { class: `c-${name}`, "aria-sort": order }, button);
 }

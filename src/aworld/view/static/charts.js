@@ -12,18 +12,23 @@ export function colour(name) {
 
 export const LINES = ["line-1", "line-2", "line-3", "line-4", "line-5", "line-6", "line-7", "line-8"];
 
-const STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat(); // of whole numbers
+// The steps that the ticks of an axis of whole numbers may have.
+const STEPS = [...Array(10).keys()].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
 // series: [{label, line, xs, ys, points, area, head}], with times in seconds where `time` is set. `head` is
 // the figure that stands beside the title; where it is not given, the last value does.
 export class Chart {
-  constructor(title, { height = 170, time = false, xLabel = "", download = false, format = figure, note = "", isShare = false } = {}) {
+  constructor(title, {
+    height = 170, time = false, xLabel = "", download = false, format = figure, note = "", isShare = false,
+  } = {}) {
     this.title = title;
     this.options = { height: height + (xLabel ? 16 : 0), time, xLabel, format, isShare };
     this.values = h("div", { class: "values", "aria-hidden": "true" });
     this.box = h("div", { class: "plot" });
     const more = download ? this.downloads() : null;
-    this.element = h("figure", { class: "chart" }, h("figcaption", {}, h("span", { class: "name" }, title), note ? h("span", { class: "dim" }, note) : null, this.values), this.box, more);
+    const caption = h("figcaption", {},
+      h("span", { class: "name" }, title), note ? h("span", { class: "dim" }, note) : null, this.values);
+    this.element = h("figure", { class: "chart" }, caption, this.box, more);
     this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(this.box);
     shownPlots.add(this);
@@ -55,15 +60,19 @@ export class Chart {
       return;
     }
     fill(this.box);
-    const axis = { stroke: colour("dim"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+    const axis = {
+      stroke: colour("dim"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false },
+      font: "11px system-ui",
+    };
     const width = Math.max(this.box.clientWidth, 120);
+    const reach = (_, low, high) => heightOf(low, high, this.options, this.series);
     this.plot = new uPlot({
       width, height: this.options.height, padding: [8, 18, 0, 0], legend: { show: false },
       cursor: { y: false, points: { size: 6 } },
-      scales: { x: { time: false }, y: { range: (_, low, high) => heightOf(low, high, this.options, this.series) } },
+      scales: { x: { time: false }, y: { range: reach } },
       series: [{}, ...this.series.map((one) => this.line(one))],
       axes: [
-        { ...axis, ...this.below(), size: 24, gap: 2, space: this.options.time ? 56 : 50, incrs: this.options.time ? TIME_STEPS : STEPS, values: (_, places, __, ___, step) => (this.options.time ? ticks(places, step) : levels(places)) },
+        { ...axis, ...this.below() },
         { ...axis, size: 46, gap: 4, values: (_, places) => levels(places) },
       ],
       hooks: { setCursor: [(plot) => this.legend(plot.cursor.idx)] },
@@ -71,16 +80,25 @@ export class Chart {
     this.legend(null);
   }
 
+  // The axis of times, or of whole numbers such as steps.
   below() {
-    const { xLabel } = this.options;
-    return xLabel ? { label: xLabel, labelSize: 16, labelGap: 0, labelFont: "11px system-ui" } : {};
+    const { time, xLabel } = this.options;
+    const label = xLabel ? { label: xLabel, labelSize: 16, labelGap: 0, labelFont: "11px system-ui" } : {};
+    const made = { ...label, size: 24, gap: 2 };
+    if (!time) return { ...made, space: 50, incrs: STEPS, values: (_, places) => levels(places) };
+    const values = (_, places, __, ___, step) => ticks(places, step);
+    return { ...made, space: 56, incrs: TIME_STEPS, values };
   }
 
   line(one) {
     const stroke = colour(one.line);
-    const isAlone = (plot, place) => plot.data[place].filter((value) => value !== null && value !== undefined).length === 1;
-    const show = (plot, place) => Boolean(one.points) || isAlone(plot, place); // of one point there is no line
-    const made = { label: one.label, stroke, width: one.points ? 1.2 : 1.6, spanGaps: true, points: { show, size: 7, fill: stroke } };
+    const isAlone = (plot, place) => plot.data[place].filter(isKnown).length === 1;
+    // of one point there is no line
+    const show = (plot, place) => Boolean(one.points) || isAlone(plot, place);
+    const made = {
+      label: one.label, stroke, width: one.points ? 1.2 : 1.6, spanGaps: true,
+      points: { show, size: 7, fill: stroke },
+    };
     if (one.area) made.fill = stroke + "22";
     if (one.dash) made.dash = [4, 4];
     return made;
@@ -91,13 +109,16 @@ export class Chart {
       const column = this.plot ? this.plot.data[number + 1] : one.ys;
       const value = place === null || place === undefined ? headOf({ ...one, ys: column }) : column[place];
       if (value === undefined || (value === null && one.head === null)) return null;
-      return h("span", { class: "key" }, h("i", { class: `l-${one.line}` }), this.series.length > 1 ? one.label + " " : "", h("b", {}, this.options.format(value)));
+      const name = this.series.length > 1 ? one.label + " " : "";
+      const words = h("b", {}, this.options.format(value));
+      return h("span", { class: "key" }, h("i", { class: `l-${one.line}` }), name, words);
     }));
   }
 
   resize() {
     const width = this.box.clientWidth;
-    if (this.plot && width > 60 && Math.abs(width - this.plot.width) > 1) this.plot.setSize({ width, height: this.options.height });
+    const isOff = this.plot && width > 60 && Math.abs(width - this.plot.width) > 1;
+    if (isOff) this.plot.setSize({ width, height: this.options.height });
   }
 
   destroy() {
@@ -108,7 +129,10 @@ export class Chart {
 
   downloads() {
     const items = [["PNG", () => this.asPng()], ["SVG", () => this.asSvg()], ["CSV", () => this.asCsv()]];
-    const buttons = items.map(([name, take]) => h("button", { type: "button", class: "quiet small", title: `Download ${this.title} as ${name}`, on: { click: take } }, name));
+    const buttons = items.map(([name, take]) => {
+      const title = `Download ${this.title} as ${name}`;
+      return h("button", { type: "button", class: "quiet small", title, on: { click: take } }, name);
+    });
     return h("span", { class: "downloads", role: "group", "aria-label": "Download" }, buttons);
   }
 
@@ -133,7 +157,8 @@ export class Chart {
   }
 
   asSvg() {
-    save(new Blob([svgText(this.title, this.series || [], this.options)], { type: "image/svg+xml" }), this.fileName("svg"));
+    const text = svgText(this.title, this.series || [], this.options);
+    save(new Blob([text], { type: "image/svg+xml" }), this.fileName("svg"));
   }
 
   fileName(ending) {
@@ -166,8 +191,12 @@ function headOf(one) {
   return one.head === undefined ? lastOf(one.ys) : one.head;
 }
 
+function isKnown(value) {
+  return value !== null && value !== undefined;
+}
+
 function lastOf(values) {
-  for (let n = values.length - 1; n >= 0; n--) if (values[n] !== null && values[n] !== undefined) return values[n];
+  for (let n = values.length - 1; n >= 0; n--) if (isKnown(values[n])) return values[n];
   return null;
 }
 
@@ -187,28 +216,40 @@ export function save(blob, name) {
 
 function svgText(title, series, options) {
   const width = 720, height = 320, left = 60, right = 16, top = 40, bottom = 34;
-  const points = series.flatMap((one) => one.xs.map((x, n) => [x, one.ys[n]])).filter(([, y]) => y !== null && y !== undefined);
+  const pointsOf = (one) => one.xs.map((x, n) => [x, one.ys[n]]).filter(([, y]) => isKnown(y));
+  const points = series.flatMap((one) => pointsOf(one));
   const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
   const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
   const [y0, y1] = heightOf(Math.min(...ys), Math.max(...ys), options, series);
-  const across = [0, 1, 2, 3, 4].map((n) => x0 + ((x1 - x0) * n) / 4), up = [0, 1, 2, 3, 4].map((n) => y0 + ((y1 - y0) * n) / 4);
+  const quarters = (from, to) => [0, 1, 2, 3, 4].map((n) => from + ((to - from) * n) / 4);
+  const across = quarters(x0, x1), up = quarters(y0, y1);
   const acrossText = options.time ? ticks(across) : levels(across), upText = levels(up);
   const px = (x) => (left + ((x - x0) / (x1 - x0 || 1)) * (width - left - right)).toFixed(1);
   const py = (y) => (height - bottom - ((y - y0) / (y1 - y0 || 1)) * (height - top - bottom)).toFixed(1);
   const safe = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-  const parts = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="11">`];
-  parts.push(`<rect width="100%" height="100%" fill="#fff"/><text x="${left}" y="20" font-size="14" font-weight="600">${safe(title)}</text>`);
+  const write = (text, x, y, look) => `<text x="${x}" y="${y}" ${look}>${safe(text)}</text>`;
+  const beside = 'text-anchor="end" dominant-baseline="middle" fill="#667"';
+  const below = 'text-anchor="middle" fill="#667"';
+  const parts = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`,
+    ' font-family="system-ui, sans-serif" font-size="11"><rect width="100%" height="100%" fill="#fff"/>',
+    write(title, left, 20, 'font-size="14" font-weight="600"'),
+  ];
   for (let n = 0; n <= 4; n++) {
-    const y = up[n], x = across[n];
-    parts.push(`<line x1="${left}" x2="${width - right}" y1="${py(y)}" y2="${py(y)}" stroke="#e4e6eb"/><text x="${left - 6}" y="${py(y)}" text-anchor="end" dominant-baseline="middle" fill="#667">${safe(upText[n])}</text>`);
-    if (!n || x1 > x0) parts.push(`<text x="${px(x)}" y="${height - 18}" text-anchor="middle" fill="#667">${safe(acrossText[n])}</text>`);
+    const y = py(up[n]);
+    parts.push(`<line x1="${left}" x2="${width - right}" y1="${y}" y2="${y}" stroke="#e4e6eb"/>`);
+    parts.push(write(upText[n], left - 6, y, beside));
+    if (!n || x1 > x0) parts.push(write(acrossText[n], px(across[n]), height - 18, below));
   }
-  if (options.xLabel) parts.push(`<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle" fill="#667">${safe(options.xLabel)}</text>`);
+  if (options.xLabel) parts.push(write(options.xLabel, (left + width - right) / 2, height - 4, below));
   series.forEach((one, number) => {
-    const places = one.xs.map((x, n) => [x, one.ys[n]]).filter(([, y]) => y !== null && y !== undefined).map(([x, y]) => [px(x), py(y)]);
-    parts.push(`<polyline points="${places.map((place) => place.join(",")).join(" ")}" fill="none" stroke="${colour(one.line)}" stroke-width="1.6"/>`);
-    if (places.length === 1 || one.points) parts.push(...places.map(([x, y]) => `<circle cx="${x}" cy="${y}" r="3.5" fill="${colour(one.line)}"/>`));
-    parts.push(`<text x="${width - right}" y="${20 + 13 * number}" text-anchor="end" fill="${colour(one.line)}">${safe(one.label)}</text>`);
+    const tone = colour(one.line);
+    const places = pointsOf(one).map(([x, y]) => [px(x), py(y)]);
+    const way = places.map((place) => place.join(",")).join(" ");
+    parts.push(`<polyline points="${way}" fill="none" stroke="${tone}" stroke-width="1.6"/>`);
+    const dots = places.length === 1 || one.points ? places : [];
+    parts.push(...dots.map(([x, y]) => `<circle cx="${x}" cy="${y}" r="3.5" fill="${tone}"/>`));
+    parts.push(write(one.label, width - right, 20 + 13 * number, `text-anchor="end" fill="${tone}"`));
   });
   return parts.join("") + "</svg>";
 }

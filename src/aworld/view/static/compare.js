@@ -12,7 +12,12 @@ export async function comparePage(place, params) {
   const known = (await get("runs")).runs.filter((run) => !run.error);
   const result = h("div", { class: "result" });
   const choice = (name) => {
-    const select = h("select", { "aria-label": `the ${name} run` }, h("option", { value: "" }, "choose a run"), known.map((run) => h("option", { value: run.id }, `${run.name}${run.reward === null ? "" : ` (${f.reward(run.reward)})`}`)));
+    const options = known.map((run) => {
+      const worth = run.reward === null ? "" : ` (${f.reward(run.reward)})`;
+      return h("option", { value: run.id }, `${run.name}${worth}`);
+    });
+    const none = h("option", { value: "" }, "choose a run");
+    const select = h("select", { "aria-label": `the ${name} run` }, none, options);
     select.value = params[name] || "";
     select.addEventListener("change", () => {
       params[name] = select.value;
@@ -21,7 +26,9 @@ export async function comparePage(place, params) {
     });
     return select;
   };
-  fill(place, h("div", { class: "title" }, h("h1", {}, "Compare")), h("div", { class: "versus" }, choice("first"), h("span", { class: "dim" }, "with"), choice("second")), result);
+  fill(place, h("div", { class: "title" }, h("h1", {}, "Compare")),
+    h("div", { class: "versus" }, choice("first"), h("span", { class: "dim" }, "with"), choice("second")),
+    result);
 
   async function load() {
     if (!params.first || !params.second) {
@@ -41,23 +48,38 @@ export async function comparePage(place, params) {
 
 function draw(place, found, { first, second }) {
   const { difference } = found, sign = difference.mean > 0 ? "+" : "";
-  const interval = difference.low === null ? "" : `${f.reward(difference.low)} to ${f.reward(difference.high)}`;
-  const sure = difference.low !== null && (difference.low > 0 || difference.high < 0);
-  const verdict = !sure ? "no clear difference" : difference.mean > 0 ? "the second is better" : "the second is worse";
+  const isKnown = difference.low !== null;
+  const interval = isKnown ? `${f.reward(difference.low)} to ${f.reward(difference.high)}` : "";
+  const sure = isKnown && (difference.low > 0 || difference.high < 0);
+  const way = difference.mean > 0 ? "the second is better" : "the second is worse";
+  const verdict = sure ? way : "no clear difference";
   const all = found.better + found.worse + found.same || 1;
-  const part = (name, count, kind) => h("span", { class: kind, css: { width: `${(100 * count) / all}%` }, title: `${count} ${name}` });
+  const part = (name, count, kind) =>
+    h("span", { class: kind, css: { width: `${(100 * count) / all}%` }, title: `${count} ${name}` });
+  const parts = h("div", { class: "progress", "aria-hidden": "true" },
+    part("worse", found.worse, "b-failed"), part("same", found.same, "b-skipped"),
+    part("better", found.better, "b-success"));
+  const means = h("span", {}, f.reward(found.means[0]), h("small", {}, ` → ${f.reward(found.means[1])}`));
+  const gap = h("span", {}, `${sign}${f.reward(difference.mean)}`,
+    interval ? h("small", { class: "below" }, interval) : null);
   const facts = h("section", { class: "facts" },
-    fact("Mean reward", h("span", {}, f.reward(found.means[0]), h("small", {}, ` → ${f.reward(found.means[1])}`))),
-    fact("Difference", h("span", {}, `${sign}${f.reward(difference.mean)}`, interval ? h("small", { class: "below" }, interval) : null), `${Math.round(100 * difference.confidence)}% interval`),
-    fact("Better", f.whole(found.better)), fact("Worse", f.whole(found.worse)), fact("Same", f.whole(found.same)),
-    h("div", { class: "fact wide" }, h("span", { class: "name" }, verdict), h("div", { class: "progress", "aria-hidden": "true" }, part("worse", found.worse, "b-failed"), part("same", found.same, "b-skipped"), part("better", found.better, "b-success"))));
+    fact("Mean reward", means),
+    fact("Difference", gap, `${Math.round(100 * difference.confidence)}% interval`),
+    fact("Better", f.whole(found.better)),
+    fact("Worse", f.whole(found.worse)),
+    fact("Same", f.whole(found.same)),
+    h("div", { class: "fact wide" }, h("span", { class: "name" }, verdict), parts));
   const notes = [];
-  if (found.rewards[0] !== found.rewards[1]) notes.push(`They were scored differently: ${found.rewards[0]} and ${found.rewards[1]}.`);
-  if (found.counts.changed) notes.push(`${f.plural(found.counts.changed, "task")} changed between the runs and are left out.`);
-  const only = [["first", found.counts.only_first], ["second", found.counts.only_second]].filter(([, count]) => count);
+  const [before, after] = found.rewards, { changed, only_first, only_second } = found.counts;
+  if (before !== after) notes.push(`They were scored differently: ${before} and ${after}.`);
+  if (changed) notes.push(`${f.plural(changed, "task")} changed between the runs and are left out.`);
+  const only = [["first", only_first], ["second", only_second]].filter(([, count]) => count);
   notes.push(...only.map(([name, count]) => `${f.plural(count, "task")} only in the ${name}.`));
+  const better = found.changes.filter((one) => one.second > one.first);
+  const worse = found.changes.filter((one) => one.second < one.first);
   fill(place, facts, notes.length ? h("p", { class: "warning" }, notes.join(" ")) : null,
-    h("div", { class: "columns two" }, side("Got better", found.changes.filter((one) => one.second > one.first), "b-success"), side("Got worse", found.changes.filter((one) => one.second < one.first), "b-failed")));
+    h("div", { class: "columns two" },
+      side("Got better", better, "b-success"), side("Got worse", worse, "b-failed")));
 
   function side(title, changes, kind) {
     const most = Math.max(...changes.map((one) => Math.abs(one.second - one.first)), 1e-9);
@@ -67,9 +89,13 @@ function draw(place, found, { first, second }) {
     const grow = () => {
       for (const one of changes.slice(count, count + AT_ONCE)) {
         const size = `${(100 * Math.abs(one.second - one.first)) / most}%`;
-        list.append(h("li", {}, link("/task", { run: second, task: one.task_id }, { class: "name", title: one.task_id }, one.task_id),
+        const task = one.task_id;
+        const worth = (run, reward) =>
+          link("/task", { run, task }, { title: `in ${run}` }, rewardBadge(reward));
+        list.append(h("li", {},
+          link("/task", { run: second, task }, { class: "name", title: task }, task),
           h("span", { class: "size" }, h("i", { class: kind, css: { width: size } })),
-          link("/task", { run: first, task: one.task_id }, { title: `in ${first}` }, rewardBadge(one.first)), h("span", { class: "dim" }, "→"), link("/task", { run: second, task: one.task_id }, { title: `in ${second}` }, rewardBadge(one.second))));
+          worth(first, one.first), h("span", { class: "dim" }, "→"), worth(second, one.second)));
       }
       count += AT_ONCE;
       more.hidden = count >= changes.length;
@@ -77,6 +103,8 @@ function draw(place, found, { first, second }) {
     };
     more.addEventListener("click", grow);
     grow();
-    return h("section", { class: "card" }, h("header", {}, h("h2", {}, title), h("span", { class: "dim" }, f.whole(changes.length))), changes.length ? list : h("p", { class: "empty" }, "None."), more);
+    return h("section", { class: "card" },
+      h("header", {}, h("h2", {}, title), h("span", { class: "dim" }, f.whole(changes.length))),
+      changes.length ? list : h("p", { class: "empty" }, "None."), more);
   }
 }

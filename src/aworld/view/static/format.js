@@ -36,7 +36,8 @@ export function seconds(value) {
 
 // The steps that the ticks of a time axis may have, in seconds.
 export const TIME_STEPS = [
-  0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
+  0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
   86400, 172800, 432000, 864000,
 ];
 
@@ -50,12 +51,17 @@ function digitsFor(step) {
 // A moment on an axis, with as many digits as tell it from the next one. `isShort`: the axis ends before
 // its first second does.
 export function tick(value, step, isShort = false) {
-  if (value < 60) return isShort || (step < 0.1 && value < 1) ? `${trimmed(value * 1000, digitsFor(step * 1000))} ms` : `${value.toFixed(digitsFor(step))} s`;
-  const day = Math.floor(value / 86400), hour = Math.floor((value % 86400) / 3600), minute = Math.floor((value % 3600) / 60);
+  const isInMs = isShort || (step < 0.1 && value < 1), digits = digitsFor(step);
+  if (value < 60 && isInMs) return `${trimmed(value * 1000, digitsFor(step * 1000))} ms`;
+  if (value < 60) return `${value.toFixed(digits)} s`;
+  const day = Math.floor(value / 86400), hour = Math.floor((value % 86400) / 3600);
+  const minute = Math.floor((value % 3600) / 60), second = value % 60;
   const two = (number) => String(number).padStart(2, "0");
   if (day) return step >= 86400 ? `${day}d` : `${day}d ${hour}h${step < 3600 ? ` ${two(minute)}m` : ""}`;
-  if (hour) return step >= 3600 ? `${hour}h` : `${hour}h ${two(minute)}m${step < 60 ? ` ${two(Math.floor(value % 60))}s` : ""}`;
-  return step >= 60 ? `${minute}m` : `${minute}m ${(value % 60).toFixed(digitsFor(step)).padStart(step < 1 ? digitsFor(step) + 3 : 2, "0")}s`;
+  const after = step < 60 ? ` ${two(Math.floor(second))}s` : "";
+  if (hour) return step >= 3600 ? `${hour}h` : `${hour}h ${two(minute)}m${after}`;
+  const wide = step < 1 ? digits + 3 : 2;
+  return step >= 60 ? `${minute}m` : `${minute}m ${second.toFixed(digits).padStart(wide, "0")}s`;
 }
 
 // `between`: the step, where one value alone does not tell it.
@@ -76,7 +82,8 @@ export function levels(values) {
 
 export function rate(value) {
   if (value === null || !Number.isFinite(value)) return "–";
-  return value > 0 && value < 0.095 ? trimmed(value, 3) : value < 10 ? value.toFixed(1) : count(Math.round(value));
+  if (value > 0 && value < 0.095) return trimmed(value, 3);
+  return value < 10 ? value.toFixed(1) : count(Math.round(value));
 }
 
 export function cost(value) {

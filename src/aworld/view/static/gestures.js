@@ -23,7 +23,8 @@ export function listenTo(timeline, LEFT) {
     if (touches.size === 2) {
       touches.set(event.pointerId, event.offsetX);
       const [one, other] = [...touches.values()], apart = Math.abs(one - other);
-      if (pinch > 10 && apart > 10) timeline.zoom(pinch / apart, ((one + other) / 2 - LEFT) / (canvas.clientWidth - LEFT));
+      const middle = ((one + other) / 2 - LEFT) / (canvas.clientWidth - LEFT);
+      if (pinch > 10 && apart > 10) timeline.zoom(pinch / apart, middle);
       pinch = apart;
       return;
     }
@@ -56,8 +57,10 @@ export function listenTo(timeline, LEFT) {
   canvas.addEventListener("dblclick", () => timeline.fit());
   canvas.addEventListener("keydown", (event) => {
     const acts = {
-      "+": () => timeline.zoom(1 / 1.4), "=": () => timeline.zoom(1 / 1.4), "-": () => timeline.zoom(1.4), 0: () => timeline.fit(),
-      ArrowLeft: () => timeline.pan(-0.15), ArrowRight: () => timeline.pan(0.15), ArrowUp: () => timeline.pan(0, -3), ArrowDown: () => timeline.pan(0, 3),
+      "+": () => timeline.zoom(1 / 1.4), "=": () => timeline.zoom(1 / 1.4),
+      "-": () => timeline.zoom(1.4), 0: () => timeline.fit(),
+      ArrowLeft: () => timeline.pan(-0.15), ArrowRight: () => timeline.pan(0.15),
+      ArrowUp: () => timeline.pan(0, -3), ArrowDown: () => timeline.pan(0, 3),
     };
     if (!acts[event.key] || event.ctrlKey || event.metaKey) return;
     event.preventDefault();

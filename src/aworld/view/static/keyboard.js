@@ -47,7 +47,8 @@ export function closeHelp() {
 
 function openHelp() {
   previous = document.activeElement;
-  const rows = [...layers].reverse().flatMap((layer) => Object.entries(layer)).filter(([, [, words]]) => words);
+  const known = [...layers].reverse().flatMap((layer) => Object.entries(layer));
+  const rows = known.filter(([, [, words]]) => words);
   const list = h("dl", { class: "keys" });
   for (const [key, [, words]] of rows) {
     list.append(h("dt", {}, h("kbd", {}, NAMES[key] || key)), h("dd", {}, words));

@@ -80,7 +80,10 @@ export class Lanes {
     const ends = Float64Array.from(order, (n) => bars.began[n] + bars.seconds[n] - slack(bars.seconds[n]));
     order.sort((one, other) => ends[one] - ends[other]);
     for (const n of order) {
-      this.place({ slot: bars.slots[n], began: bars.began[n] + bars.base, seconds: bars.seconds[n], status: bars.statuses[n], reward: bars.rewards[n], worker: bars.workers[n] });
+      this.place({
+        slot: bars.slots[n], began: bars.began[n] + bars.base, seconds: bars.seconds[n],
+        status: bars.statuses[n], reward: bars.rewards[n], worker: bars.workers[n],
+      });
     }
     this.settled = false;
   }
@@ -109,8 +112,9 @@ export class Lanes {
   // [{worker, bars}], the workers in order; those that are not known last.
   rows() {
     if (this.settled) return this.flat;
-    const numbers = [...this.workers.keys()].sort((one, other) => (one < 0 ? 1 : other < 0 ? -1 : one - other));
-    this.flat = numbers.flatMap((worker) => this.workers.get(worker).map((lane, n) => ({ worker, first: n === 0, bars: lane.bars, columns: columnsOf(lane) })));
+    const rowsOf = (worker) => this.workers.get(worker).map((lane, n) => (
+      { worker, first: n === 0, bars: lane.bars, columns: columnsOf(lane) }));
+    this.flat = [...this.workers.keys()].sort(unknownLast).flatMap(rowsOf);
     this.settled = true;
     return this.flat;
   }
@@ -134,16 +138,23 @@ export class Lanes {
   }
 }
 
+function unknownLast(one, other) {
+  if (one < 0 || other < 0) return one < 0 ? 1 : -1;
+  return one - other;
+}
+
 // The bars of a lane as numbers alone: 100,000 of them are gone through for each picture. They are
 // packed again only when there are new ones.
 function columnsOf(lane) {
-  const bars = lane.bars.filter((bar) => !bar.gone);
-  if (lane.columns && lane.columns.count === bars.length && lane.columns.last === bars[bars.length - 1]) return lane.columns;
-  const reward = (bar) => (Number.isNaN(bar.reward) ? NO_REWARD : Math.max(0, Math.min(10, Math.round(bar.reward * 10))));
+  const bars = lane.bars.filter((bar) => !bar.gone), last = bars[bars.length - 1];
+  const isPacked = lane.columns && lane.columns.count === bars.length && lane.columns.last === last;
+  if (isPacked) return lane.columns;
+  const tenths = (reward) => Math.max(0, Math.min(10, Math.round(reward * 10)));
   lane.columns = {
-    count: bars.length, last: bars[bars.length - 1],
+    count: bars.length, last,
     from: Float64Array.from(bars, (bar) => bar.x), to: Float64Array.from(bars, (bar) => bar.to),
-    statuses: Uint8Array.from(bars, (bar) => Math.min(bar.status, 8)), rewards: Uint8Array.from(bars, reward),
+    statuses: Uint8Array.from(bars, (bar) => Math.min(bar.status, 8)),
+    rewards: Uint8Array.from(bars, ({ reward }) => (Number.isNaN(reward) ? NO_REWARD : tenths(reward))),
   };
   return lane.columns;
 }
@@ -165,6 +176,10 @@ function endOf(row) {
   return row.bars.length ? row.bars[row.bars.length - 1].to : -Infinity;
 }
 
+function endsFirst(one, other) {
+  return endOf(other) < endOf(one) ? other : one;
+}
+
 // The first bar of a lane that ends after a moment.
 export function firstAfter(bars, moment) {
   let low = 0, high = bars.length;
@@ -183,14 +198,16 @@ export function withRunning(rows, running, lanes, now) {
   const byWorker = new Map();
   for (const [slot, worker, began] of running) {
     if (!byWorker.has(worker)) byWorker.set(worker, []);
-    byWorker.get(worker).push({ slot, x: lanes.at(began), to: lanes.at(now), seconds: now - began, status: RUNNING, reward: NaN, worker });
+    const x = lanes.at(began), to = lanes.at(now), seconds = now - began;
+    byWorker.get(worker).push({ slot, x, to, seconds, status: RUNNING, reward: NaN, worker });
   }
   const all = [];
   const place = (worker, from) => {
     for (const bar of byWorker.get(worker) || []) {
       const own = all.slice(from).filter((row) => !row.live);
       let lane = own.find((row) => endOf(row) <= bar.x + 0.05);
-      if (!lane && own.length && all.length - from >= lanes.most) lane = own.reduce((one, other) => (endOf(other) < endOf(one) ? other : one));
+      const isFull = all.length - from >= lanes.most;
+      if (!lane && own.length && isFull) lane = own.reduce(endsFirst);
       if (!lane) all.push((lane = { worker, first: all.length === from, bars: [], columns: null }));
       lane.live = bar;
     }

@@ -39,7 +39,8 @@ function changeTheme() {
 async function begin() {
   document.getElementById("theme").addEventListener("click", changeTheme);
   document.getElementById("help").addEventListener("click", toggleHelp);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("themechange")));
+  const changed = () => dispatchEvent(new Event("themechange"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
   keys({ t: [changeTheme, "light or dark"], "?": [toggleHelp, "these keys"], Escape: [closeHelp, ""] });
   addEventListener("hashchange", async () => {
     if (isExport || !location.hash.startsWith("#key=")) return;

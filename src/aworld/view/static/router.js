@@ -115,18 +115,31 @@ async function noSuchPage() {
 // What stands in the place of a page, or of a part of it. `run` is the one that was asked for; `path` is
 // that of a whole page, from which a link leads on.
 export function problem(error, run = "", { path = "" } = {}) {
-  const gone = error.status === 404 && !isAwaited(run), isLocked = error.status === 401 || error.status === 403;
-  const [title, words] =
-    isLocked ? ["This view is locked", error.message]
-    : error.status === 0 ? ["The server does not answer", "This page comes back by itself when the server does."]
-    : gone && run ? ["No such run", `there is no run ${run} here (deleted or mistyped)`]
-    : error.status === 404 && !gone ? ["Not there yet", error.message]
-    : error.status === 400 ? ["Which run?", "The address names no run: choose one from the list."]
-    : /^no task named /.test(error.message) ? ["No such task", error.message]
-    : ["This cannot be shown", error.message];
-  const more = error.status === 0 ? h("button", { type: "button", on: { click: () => show({ again: true }) } }, "Try again") : null;
-  const isReachable = path && error.status !== 0 && !isLocked;
-  const up = isReachable && !gone && run && path !== "/run" ? link("/run", { run }, { class: "button" }, "Back to the run") : null;
-  const runs = (gone || isReachable) && !isExport ? link("/", {}, { class: "button" }, "All runs") : null;
-  return h("section", { class: "notice", role: "alert" }, h("h1", {}, title), h("p", {}, words), h("div", { class: "actions" }, more, up, runs));
+  const gone = error.status === 404 && !isAwaited(run);
+  const isSilent = error.status === 0, isLocked = error.status === 401 || error.status === 403;
+  const [title, words] = explained(error, { run, gone, isLocked });
+  const again = { type: "button", on: { click: () => show({ again: true }) } };
+  const isReachable = path && !isSilent && !isLocked;
+  const hasRun = isReachable && !gone && run && path !== "/run";
+  const hasList = (gone || isReachable) && !isExport;
+  const ways = [
+    isSilent ? h("button", again, "Try again") : null,
+    hasRun ? link("/run", { run }, { class: "button" }, "Back to the run") : null,
+    hasList ? link("/", {}, { class: "button" }, "All runs") : null,
+  ];
+  return h("section", { class: "notice", role: "alert" },
+    h("h1", {}, title), h("p", {}, words), h("div", { class: "actions" }, ways));
+}
+
+// What is wrong, in a title and a sentence.
+function explained({ status, message }, { run, gone, isLocked }) {
+  if (isLocked) return ["This view is locked", message];
+  if (status === 0) {
+    return ["The server does not answer", "This page comes back by itself when the server does."];
+  }
+  if (gone && run) return ["No such run", `there is no run ${run} here (deleted or mistyped)`];
+  if (status === 404 && !gone) return ["Not there yet", message];
+  if (status === 400) return ["Which run?", "The address names no run: choose one from the list."];
+  if (/^no task named /.test(message)) return ["No such task", message];
+  return ["This cannot be shown", message];
 }

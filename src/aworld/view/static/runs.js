@@ -1,11 +1,12 @@
 // All runs under a folder: how far they are, how good, what they cost. Live.
 import { get, listen } from "./api.js";
-import { pill, progress, rewardBadge, spark, statePill, successShare } from "./badges.js";
+import { pill, progress, rewardBadge, sortHead, spark, statePill, successShare } from "./badges.js";
 import { fill, h } from "./dom.js";
 import * as f from "./format.js";
 import { keys } from "./keyboard.js";
 import { crumbs, go, here, link } from "./router.js";
 
+const TREND = "the mean reward as the run went, from 0 to 1; where there is none, how many tasks ended";
 const COLUMNS = [
   ["name", "Run", (run) => run.name],
   ["status", "State", (run) => run.status || "damaged"],
@@ -31,10 +32,12 @@ export async function runsPage(place, params) {
   const count = h("span", { class: "dim" });
   const body = h("tbody", {});
   const head = h("tr", {});
-  const compare = h("button", { class: "quiet", type: "button", on: { click: () => compareChosen(body) } }, "Compare two");
+  const compareTwo = { class: "quiet", type: "button", on: { click: () => compareChosen(body) } };
+  const compare = h("button", compareTwo, "Compare two");
   const train = link("/training", {}, { class: "button quiet" }, "Training curves");
   const table = h("table", { class: "runs" }, h("thead", {}, head), body);
-  fill(place, h("div", { class: "title" }, h("h1", {}, "Runs"), count, h("div", { class: "spacer" }), search, compare, train),
+  const title = [h("h1", {}, "Runs"), count, h("div", { class: "spacer" }), search, compare, train];
+  fill(place, h("div", { class: "title" }, title),
     h("div", { class: "card flush" }, table), h("p", { class: "dim folder" }, found.root));
 
   function remember(changes) {
@@ -42,14 +45,13 @@ export async function runsPage(place, params) {
     draw();
   }
   function drawHead() {
-    fill(head, h("th", { class: "pick" }, h("span", { class: "sr" }, "choose")), COLUMNS.map(([name, title, of]) => {
-      if (!of) return h("th", { class: `c-${name}`, title: "the mean reward as the run went, from 0 to 1; where there is none, how many tasks ended" }, title);
-      const order = sort.replace("-", "") !== name ? "none" : sort.startsWith("-") ? "descending" : "ascending";
-      const change = () => {
+    const pick = h("th", { class: "pick" }, h("span", { class: "sr" }, "choose"));
+    fill(head, pick, COLUMNS.map(([name, title, of]) => {
+      if (!of) return h("th", { class: `c-${name}`, title: TREND }, title);
+      return sortHead(name, title, sort, () => {
         sort = sort === `-${name}` ? name : `-${name}`;
         remember({ sort });
-      };
-      return h("th", { class: `c-${name}`, "aria-sort": order }, h("button", { type: "button", on: { click: change } }, title));
+      });
     }));
   }
   function draw() {
@@ -60,12 +62,15 @@ export async function runsPage(place, params) {
     const sign = sort.startsWith("-") ? -1 : 1;
     const runs = found.runs.filter((run) => words.every((word) => textOf(run).includes(word)));
     runs.sort((one, other) => sign * (of(one) < of(other) ? -1 : of(one) > of(other) ? 1 : 0));
-    fill(count, runs.length === found.runs.length ? String(runs.length) : `${runs.length} of ${found.runs.length}`);
+    const all = found.runs.length;
+    fill(count, runs.length === all ? String(runs.length) : `${runs.length} of ${all}`);
     fill(body, runs.map((run) => row(run, chosen.has(run.id))));
     train.hidden = !found.runs.some((run) => run.training);
-    compare.hidden = found.runs.length < 2;
-    if (!found.runs.length) body.append(h("tr", {}, h("td", { colspan: 12, class: "empty" }, "No runs here yet. ", h("code", {}, "aworld run tasks.jsonl --view"), " makes one.")));
-    else if (!runs.length) body.append(h("tr", {}, h("td", { colspan: 12, class: "empty" }, "No run fits.")));
+    compare.hidden = all < 2;
+    const empty = (...words) => h("tr", {}, h("td", { colspan: 12, class: "empty" }, words));
+    const command = h("code", {}, "aworld run tasks.jsonl --view");
+    if (!all) body.append(empty("No runs here yet. ", command, " makes one."));
+    else if (!runs.length) body.append(empty("No run fits."));
   }
   draw();
   const stop = listen({}, { runs: (news) => {
@@ -83,25 +88,30 @@ export async function runsPage(place, params) {
 }
 
 function row(run, chosen) {
-  const box = h("input", { type: "checkbox", value: run.id, checked: chosen, "aria-label": `choose ${run.name}` });
+  const label = `choose ${run.name}`;
+  const box = h("input", { type: "checkbox", value: run.id, checked: chosen, "aria-label": label });
   const parts = run.name.split("/");
+  const folder = parts.slice(0, -1).join("/") + "/";
   const name = link("/run", { run: run.id }, { class: "name", title: run.name },
-    parts.length > 1 ? h("span", { class: "dim" }, parts.slice(0, -1).join("/") + "/") : null, parts[parts.length - 1]);
+    parts.length > 1 ? h("span", { class: "dim" }, folder) : null, parts[parts.length - 1]);
   if (run.error) {
     return h("tr", { class: "broken" }, h("td", { class: "pick" }), h("td", { class: "c-name" }, name),
       h("td", { class: "c-status" }, pill("damaged")), h("td", { colspan: 8, class: "dim why" }, run.error),
       h("td", { class: "c-created num" }, f.when(run.created)));
   }
   const total = run.total === null ? "?" : f.count(run.total);
+  const done = h("span", { class: "num" }, `${f.count(run.done)} / ${total}`);
+  const isScored = run.reward !== null;
   return h("tr", {},
     h("td", { class: "pick" }, box),
     h("td", { class: "c-name" }, name, run.training ? h("span", { class: "tag" }, "training") : null),
     h("td", { class: "c-status" }, statePill(run)),
     h("td", { class: "c-engine dim" }, run.engine),
-    h("td", { class: "c-done" }, h("span", { class: "num" }, `${f.count(run.done)} / ${total}`), progress(run.done, run.total, run.counts)),
+    h("td", { class: "c-done" }, done, progress(run.done, run.total, run.counts)),
     cell("success", "Success", successShare(run.counts, run.done)),
     h("td", { class: "c-reward num", data: { name: "Reward" } }, rewardBadge(run.reward)),
-    h("td", { class: "c-spark" }, spark(run.spark, run.reward !== null ? "reward over time" : "tasks over time", run.reward !== null)),
+    h("td", { class: "c-spark" },
+      spark(run.spark, isScored ? "reward over time" : "tasks over time", isScored)),
     cell("tokens", "Tokens", f.count(run.tokens)),
     cell("cost", "Cost", f.cost(run.cost)),
     cell("seconds", "Time", f.seconds(lasted(run))),
@@ -114,11 +124,13 @@ function cell(name, title, value) {
 
 function lasted(run) {
   if (!run.began) return null;
-  return (run.status === "running" ? Math.max(run.ended, Date.now() / 1000 - 1) : run.ended) - run.began - run.idle;
+  const end = run.status === "running" ? Math.max(run.ended, Date.now() / 1000 - 1) : run.ended;
+  return end - run.began - run.idle;
 }
 
 function textOf(run) {
-  return `${run.name} ${run.status} ${run.engine} ${run.scored_by || ""} ${run.training ? "training" : ""}`.toLowerCase();
+  const { name, status, engine, scored_by, training } = run;
+  return `${name} ${status} ${engine} ${scored_by || ""} ${training ? "training" : ""}`.toLowerCase();
 }
 
 function compareChosen(body) {

@@ -21,8 +21,9 @@ function escaped(text) {
     if (sign === "\\" || sign === "'") return `\\${sign}`;
     if (!UNSEEN.test(sign)) return sign;
     if (SHORT[sign]) return SHORT[sign];
-    if (code < 0x80) return `\\x${code.toString(16).padStart(2, "0")}`;
-    return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+    const hex = (digits) => code.toString(16).padStart(digits, "0");
+    if (code < 0x80) return `\\x${hex(2)}`;
+    return code > 0xffff ? `\\U${hex(8)}` : `\\u${hex(4)}`;
   });
   return `$'${signs.join("")}'`;
 }

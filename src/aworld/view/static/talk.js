@@ -5,7 +5,10 @@ import * as f from "./format.js";
 import { tokenText } from "./tokens.js";
 
 const LONG = 1600, SYSTEM = 400;
-const WHO = { system: "System", user: "User", assistant: "Model", tool: "Tool", input: "Input", action: "Answer", error: "Error", note: "", developer: "Developer" };
+const WHO = {
+  system: "System", user: "User", assistant: "Model", tool: "Tool", input: "Input", action: "Answer",
+  error: "Error", note: "", developer: "Developer",
+};
 
 // Sub-agents that talk between the turns of the others stand side by side, under their names.
 export function talk(turns, { verdict = null, colouring = "" } = {}) {
@@ -13,7 +16,8 @@ export function talk(turns, { verdict = null, colouring = "" } = {}) {
   const depthOf = (agent) => agent.split("/").length;
   const least = Math.min(...agents.map(depthOf));
   const outer = agents.filter((agent) => depthOf(agent) === least);
-  const isOuter = (turn) => agents.length < 2 || !turn.agent || (outer.length === 1 && turn.agent === outer[0]);
+  const isOnly = (agent) => outer.length === 1 && agent === outer[0];
+  const isOuter = ({ agent }) => agents.length < 2 || !agent || isOnly(agent);
   const made = [];
   let aside = [];
   const flush = () => {
@@ -41,18 +45,26 @@ export function isOutcome(turn, { turns, answer, error }) {
 
 function sideBySide(turns, verdict, colouring) {
   const agents = [...new Set(turns.map((turn) => turn.agent))];
-  return h("div", { class: "aside", role: "group", "aria-label": `${agents.length} agents side by side`, css: { "--columns": String(agents.length) } },
-    agents.map((agent) => h("section", { class: "agent", "aria-label": `agent ${agent}` }, h("h3", {}, agent.split("/").slice(-1)[0], h("span", { class: "dim" }, ` ${agent}`)),
-      turns.filter((turn) => turn.agent === agent).map((turn) => block(turn, { verdict, colouring })))));
+  const column = (agent) => h("section", { class: "agent", "aria-label": `agent ${agent}` },
+    h("h3", {}, agent.split("/").slice(-1)[0], h("span", { class: "dim" }, ` ${agent}`)),
+    turns.filter((turn) => turn.agent === agent).map((turn) => block(turn, { verdict, colouring })));
+  const label = `${agents.length} agents side by side`, css = { "--columns": String(agents.length) };
+  return h("div", { class: "aside", role: "group", "aria-label": label, css }, agents.map(column));
 }
 
 function block(turn, { verdict, colouring, named = false }) {
   const kind = WHO[turn.kind] === undefined ? "other" : turn.kind;
   if (kind === "note") return h("p", { class: "note dim" }, turn.text);
   const who = turn.kind === "tool" ? turn.tool || turn.name || "Tool" : WHO[turn.kind] ?? turn.kind;
-  const head = h("header", {}, h("span", { class: "who" }, who), named && turn.agent ? h("span", { class: "tag" }, turn.agent) : null, turn.failed ? h("span", { class: "tag bad" }, "failed") : null, h("span", { class: "spacer" }), facts(turn));
+  const head = h("header", {}, h("span", { class: "who" }, who),
+    named && turn.agent ? h("span", { class: "tag" }, turn.agent) : null,
+    turn.failed ? h("span", { class: "tag bad" }, "failed") : null,
+    h("span", { class: "spacer" }), facts(turn));
   const parts = [head];
-  if (turn.reasoning) parts.push(h("details", { class: "reasoning" }, h("summary", {}, "Reasoning"), text(turn.reasoning)));
+  if (turn.reasoning) {
+    const thought = text(turn.reasoning);
+    parts.push(h("details", { class: "reasoning" }, h("summary", {}, "Reasoning"), thought));
+  }
   const trained = verdict && verdict.trained && turn.tokens && turn.tokens.trainable;
   if (colouring && turn.tokens) parts.push(tokenText(turn.tokens, { colouring, trained, verdict }));
   else if (turn.text) parts.push(long(turn));
@@ -62,22 +74,29 @@ function block(turn, { verdict, colouring, named = false }) {
 
 function facts(turn) {
   const seconds = turn.ended && turn.began ? turn.ended - turn.began : null;
+  const isCounted = turn.completion_tokens !== undefined;
+  const isOddEnd = turn.finish_reason && !["stop", "tool_calls"].includes(turn.finish_reason);
   const said = [
-    turn.completion_tokens !== undefined ? `${f.count(turn.prompt_tokens)} + ${f.count(turn.completion_tokens)} tokens` : null,
+    isCounted ? `${f.count(turn.prompt_tokens)} + ${f.count(turn.completion_tokens)} tokens` : null,
     seconds !== null ? f.seconds(seconds) : null,
     turn.cost ? `cost ${f.cost(turn.cost)}` : null,
-    turn.attempts > 1 ? `${turn.attempts} attempts` : turn.attempts === 0 ? "from the cache" : null,
-    turn.finish_reason && !["stop", "tool_calls"].includes(turn.finish_reason) ? turn.finish_reason : null,
+    turn.attempts === 0 ? "from the cache" : null,
+    turn.attempts > 1 ? `${turn.attempts} attempts` : null,
+    isOddEnd ? turn.finish_reason : null,
   ];
-  const hint = [turn.model, turn.version !== null && turn.version !== undefined ? `policy version ${turn.version}` : null].filter(Boolean).join(", ");
-  return h("span", { class: "dim num", title: hint }, said.filter(Boolean).join(" · "), turn.reward !== null && turn.reward !== undefined ? [" · reward ", rewardBadge(turn.reward)] : null);
+  const isGiven = (value) => value !== null && value !== undefined;
+  const hint = [turn.model, isGiven(turn.version) ? `policy version ${turn.version}` : null];
+  return h("span", { class: "dim num", title: hint.filter(Boolean).join(", ") },
+    said.filter(Boolean).join(" · "),
+    isGiven(turn.reward) ? [" · reward ", rewardBadge(turn.reward)] : null);
 }
 
 function long(turn) {
   const most = turn.kind === "system" ? SYSTEM : LONG;
   if (turn.text.length <= most * 1.25) return text(turn.text);
   const all = h("div", {}), start = text(turn.text.slice(0, most) + "…");
-  const more = h("button", { type: "button", class: "quiet small", "aria-expanded": "false" }, `show all ${f.count(turn.text.length)} characters`);
+  const more = h("button", { type: "button", class: "quiet small", "aria-expanded": "false" },
+    `show all ${f.count(turn.text.length)} characters`);
   more.addEventListener("click", () => {
     start.replaceWith(text(turn.text));
     more.remove();
@@ -93,9 +112,14 @@ function text(content) {
 // Its name and, below it, what it is called with: nothing where that is nothing.
 function toolCall({ name, arguments: given }) {
   const isTable = given !== null && typeof given === "object" && !Array.isArray(given);
-  const isEmpty = given === null || given === undefined || given === "" || (isTable && !Object.keys(given).length);
+  const isNothing = given === null || given === undefined || given === "";
+  const isEmpty = isNothing || (isTable && !Object.keys(given).length);
+  const isText = (value) => typeof value === "string";
+  const plainly = (value, indent) => (isText(value) ? value : JSON.stringify(value, null, indent));
+  const row = ([key, value]) => [h("dt", {}, key), h("dd", { dir: "auto" }, plainly(value, 1))];
   const words = isTable
-    ? h("dl", {}, Object.entries(given).flatMap(([key, value]) => [h("dt", {}, key), h("dd", { dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value, null, 1))]))
-    : h("div", { class: "said" }, typeof given === "string" ? given : JSON.stringify(given));
-  return h("div", { class: "call" }, h("span", { class: "function" }, name), isEmpty ? h("span", { class: "dim" }, " without arguments") : words);
+    ? h("dl", {}, Object.entries(given).flatMap(row))
+    : h("div", { class: "said" }, plainly(given));
+  return h("div", { class: "call" }, h("span", { class: "function" }, name),
+    isEmpty ? h("span", { class: "dim" }, " without arguments") : words);
 }

@@ -1,6 +1,6 @@
 // The results of a run as a table: filtered and paged on the server.
 import { get } from "./api.js";
-import { STATUSES, pill, rewardBadge } from "./badges.js";
+import { STATUSES, pill, rewardBadge, sortHead } from "./badges.js";
 import { fill, h } from "./dom.js";
 import * as f from "./format.js";
 import { go, here, link, problem } from "./router.js";
@@ -8,7 +8,8 @@ import { go, here, link, problem } from "./router.js";
 const PER_PAGE = 50;
 export const FILTERS = ["status", "text", "min_reward", "max_reward", "worker", "tag", "failure"];
 const COLUMNS = [
-  ["slot", "Task"], ["", "Status"], ["reward", "Reward"], ["seconds", "Time"], ["tokens", "Tokens"], ["worker", "Worker"], ["", "Answer, or why there is none"],
+  ["slot", "Task"], ["", "Status"], ["reward", "Reward"], ["seconds", "Time"], ["tokens", "Tokens"],
+  ["worker", "Worker"], ["", "Answer, or why there is none"],
 ];
 
 export class TaskTable {
@@ -32,9 +33,10 @@ export class TaskTable {
 
   controls() {
     const field = (name, title, element) => {
-      element.addEventListener(element.matches("select") ? "change" : "input", () => {
+      const isList = element.matches("select");
+      element.addEventListener(isList ? "change" : "input", () => {
         clearTimeout(this.typing);
-        this.typing = setTimeout(() => this.choose({ [name]: element.value }), element.matches("select") ? 0 : 250);
+        this.typing = setTimeout(() => this.choose({ [name]: element.value }), isList ? 0 : 250);
       });
       element.setAttribute("aria-label", title);
       this.fields[name] = element;
@@ -42,14 +44,20 @@ export class TaskTable {
     };
     this.fields = {};
     const option = (value, text) => h("option", { value, selected: false }, text);
-    const status = h("select", {}, option("", "any status"), option("running", "running now"), STATUSES.map((one) => option(one, one)));
+    const status = h("select", {},
+      option("", "any status"), option("running", "running now"), STATUSES.map((one) => option(one, one)));
     const number = (placeholder) => h("input", { type: "number", step: "any", placeholder, class: "short" });
     this.tags = h("select", {}, option("", "any tag"));
-    const clear = h("button", { type: "button", class: "quiet small", on: { click: () => this.choose(Object.fromEntries(FILTERS.map((name) => [name, ""]))) } }, "clear");
+    const nothing = Object.fromEntries(FILTERS.map((name) => [name, ""]));
+    const forget = { type: "button", class: "quiet small", on: { click: () => this.choose(nothing) } };
+    const clear = h("button", forget, "clear");
+    const words = "Search in tasks and answers";
     const parts = [
-      field("text", "Search in tasks and answers", h("input", { type: "search", placeholder: "Search in tasks and answers" })),
+      field("text", words, h("input", { type: "search", placeholder: words })),
       field("status", "Status", status),
-      h("span", { class: "pair" }, field("min_reward", "Least reward", number("reward ≥")), field("max_reward", "Most reward", number("≤"))),
+      h("span", { class: "pair" },
+        field("min_reward", "Least reward", number("reward ≥")),
+        field("max_reward", "Most reward", number("≤"))),
       field("worker", "Worker", number("worker")), field("tag", "Tag or level", this.tags),
     ];
     this.failure = h("span", { class: "tag", hidden: true });
@@ -59,7 +67,9 @@ export class TaskTable {
   }
 
   showFields() {
-    for (const [name, element] of Object.entries(this.fields)) if (document.activeElement !== element) element.value = this.asked[name];
+    for (const [name, element] of Object.entries(this.fields)) {
+      if (document.activeElement !== element) element.value = this.asked[name];
+    }
     if (!this.failure) return;
     this.failure.hidden = !this.asked.failure;
     this.failure.title = this.asked.failure;
@@ -68,8 +78,10 @@ export class TaskTable {
 
   async loadLabels() {
     const { tags = [], levels = [] } = await get("labels", { run: this.run }).catch(() => ({}));
-    const group = (label, names) => (names.length ? h("optgroup", { label }, names.map((name) => h("option", { value: name }, name))) : null);
-    for (const part of [group("tags", tags), group("levels", levels)]) if (part) this.tags.append(part);
+    for (const [label, names] of [["tags", tags], ["levels", levels]]) {
+      const options = names.map((name) => h("option", { value: name }, name));
+      if (options.length) this.tags.append(h("optgroup", { label }, options));
+    }
     this.tags.value = this.asked.tag;
     this.tags.hidden = !tags.length && !levels.length;
   }
@@ -84,14 +96,16 @@ export class TaskTable {
 
   remember() {
     const { path, params } = here();
-    go(path, { ...params, ...this.asked, sort: this.sort === "slot" ? "" : this.sort, offset: this.offset || "" }, { replace: true });
+    const sort = this.sort === "slot" ? "" : this.sort;
+    go(path, { ...params, ...this.asked, sort, offset: this.offset || "" }, { replace: true });
   }
 
   async load() {
     const mine = ++this.turn;
     this.element.setAttribute("aria-busy", "true");
     try {
-      const found = await get("tasks", { run: this.run, ...this.asked, sort: this.sort, offset: this.offset, limit: PER_PAGE });
+      const { run, asked, sort, offset } = this;
+      const found = await get("tasks", { run, ...asked, sort, offset, limit: PER_PAGE });
       if (mine === this.turn) this.show(found);
     } catch (error) {
       if (mine === this.turn) fill(this.body, h("tr", {}, h("td", { colspan: 7 }, problem(error, this.run))));
@@ -121,22 +135,23 @@ export class TaskTable {
       } },
     }, sign);
     const end = Math.max(0, Math.floor((count - 1) / PER_PAGE) * PER_PAGE);
-    fill(this.pager, turn("«", "First page", 0, this.offset > 0), turn("‹", "Previous page", this.offset - PER_PAGE, this.offset > 0),
+    const back = this.offset - PER_PAGE, next = this.offset + PER_PAGE;
+    const hasBefore = this.offset > 0, hasAfter = last < count;
+    fill(this.pager,
+      turn("«", "First page", 0, hasBefore), turn("‹", "Previous page", back, hasBefore),
       h("span", { class: "dim" }, count ? `${f.whole(this.offset + 1)}–${f.whole(last)}` : ""),
-      turn("›", "Next page", this.offset + PER_PAGE, last < count), turn("»", "Last page", end, last < count));
+      turn("›", "Next page", next, hasAfter), turn("»", "Last page", end, hasAfter));
   }
 
   drawHead() {
     fill(this.head, COLUMNS.map(([name, title]) => {
       if (!name) return h("th", {}, title);
-      const order = this.sort.replace("-", "") !== name ? "none" : this.sort.startsWith("-") ? "descending" : "ascending";
-      const change = () => {
+      return sortHead(name, title, this.sort, () => {
         this.sort = this.sort === name ? `-${name}` : name;
         this.offset = 0;
         this.remember();
         this.load();
-      };
-      return h("th", { "aria-sort": order, class: `c-${name}` }, h("button", { type: "button", on: { click: change } }, title));
+      });
     }));
   }
 
@@ -144,15 +159,22 @@ export class TaskTable {
     const chosen = Object.fromEntries(Object.entries(this.asked).filter(([, value]) => value));
     const sample = this.samples > 1 ? h("span", { class: "dim" }, `#${row.sample}`) : null;
     const whole = this.samples > 1 ? `${row.task}#${row.sample}` : row.task;
+    const label = [h("span", { class: "clip" }, row.task ?? `slot ${row.slot}`), sample];
+    const asked = { run: this.run, task: row.task, sample: row.sample || "", ...chosen };
     const name = row.status === "running"
-      ? h("span", { class: "name", title: whole }, h("span", { class: "clip" }, row.task), sample)
-      : link("/task", { run: this.run, task: row.task, sample: row.sample || "", ...chosen }, { class: "name", title: whole, "aria-label": whole }, h("span", { class: "clip" }, row.task ?? `slot ${row.slot}`), sample);
-    const said = row.damaged ? h("span", { class: "bad" }, row.damaged) : h("span", { class: row.status === "success" ? "" : "bad" }, row.answer);
+      ? h("span", { class: "name", title: whole }, label)
+      : link("/task", asked, { class: "name", title: whole, "aria-label": whole }, label);
+    const isGood = row.status === "success" && !row.damaged;
+    const said = h("span", { class: isGood ? "" : "bad" }, row.damaged || row.answer);
+    const tries = row.attempts > 1 || row.round
+      ? h("span", { class: "tag", title: "attempts" }, `×${row.attempts + (row.round || 0)}`) : null;
     return h("tr", {},
       h("td", { class: "c-slot" }, name, h("div", { class: "dim one-line" }, row.input)),
-      h("td", {}, pill(row.damaged ? "damaged" : row.status), row.attempts > 1 || row.round ? h("span", { class: "tag", title: "attempts" }, `×${row.attempts + (row.round || 0)}`) : null),
-      figure("Reward", rewardBadge(row.reward)), figure("Time", f.seconds(row.seconds)), figure("Tokens", f.count(row.tokens)),
-      figure("Worker", h("span", { class: "dim" }, row.worker === null || row.worker === undefined ? "–" : String(row.worker))),
+      h("td", {}, pill(row.damaged ? "damaged" : row.status), tries),
+      figure("Reward", rewardBadge(row.reward)),
+      figure("Time", f.seconds(row.seconds)),
+      figure("Tokens", f.count(row.tokens)),
+      figure("Worker", h("span", { class: "dim" }, String(row.worker ?? "–"))),
       h("td", { class: "c-answer" }, h("div", { class: "one-line" }, said)));
   }
 

@@ -19,11 +19,16 @@ export class Timeline {
     this.brief = brief;
     this.view = null; // the times that are seen; null: all
     this.top = 0;
-    this.canvas = h("canvas", { tabindex: 0, role: "img", data: { ownKeys: "ArrowLeft ArrowRight ArrowUp ArrowDown + - 0 =" } });
+    const ownKeys = "ArrowLeft ArrowRight ArrowUp ArrowDown + - 0 =";
+    this.canvas = h("canvas", { tabindex: 0, role: "img", data: { ownKeys } });
     this.tip = h("div", { class: "tip", hidden: true });
     this.told = h("span", { class: "dim" });
-    const button = (sign, title, act) => h("button", { type: "button", class: "quiet small", title, "aria-label": title, on: { click: act } }, sign);
-    const tools = h("span", { class: "tools" }, button("−", "Zoom out (-)", () => this.zoom(1.6)), button("+", "Zoom in (+)", () => this.zoom(1 / 1.6)), button("⤢", "Show all (0)", () => this.fit()));
+    const button = (sign, title, click) =>
+      h("button", { type: "button", class: "quiet small", title, "aria-label": title, on: { click } }, sign);
+    const tools = h("span", { class: "tools" },
+      button("−", "Zoom out (-)", () => this.zoom(1.6)),
+      button("+", "Zoom in (+)", () => this.zoom(1 / 1.6)),
+      button("⤢", "Show all (0)", () => this.fit()));
     this.byReward = h("input", { type: "checkbox", on: { change: () => this.draw() } });
     const choice = h("label", { class: "check" }, this.byReward, "by reward");
     this.keys = h("div", {});
@@ -70,7 +75,9 @@ export class Timeline {
   setRunning(running, now) {
     this.running = running || [];
     this.now = now;
-    if (this.running.length && this.lanes.base === null) this.lanes.base = Math.min(...this.running.map(([, , began]) => began));
+    if (this.running.length && this.lanes.base === null) {
+      this.lanes.base = Math.min(...this.running.map(([, , began]) => began));
+    }
     this.curve = null;
     this.tell();
     this.draw();
@@ -83,11 +90,14 @@ export class Timeline {
     const average = mean === null ? "" : `, ${f.trimmed(mean, 1)} on average`;
     const idle = lanes.breaks.reduce((sum, [from, to]) => sum + to - from, 0);
     const cut = idle ? `; ${f.seconds(idle)} in which nothing ran left out` : "";
-    const text = lanes.count ? `${f.plural(workers, "worker")}, up to ${most} at once${average}${cut}` : live ? `${f.plural(workers, "worker")}, ${live} running` : "nothing has ended yet";
+    const who = f.plural(workers, "worker");
+    const begun = live ? `${who}, ${live} running` : "nothing has ended yet";
+    const text = lanes.count ? `${who}, up to ${most} at once${average}${cut}` : begun;
     const keys = [...STATUSES.filter((_, n) => lanes.statuses.has(n)), ...(live ? ["running"] : [])];
     if (this.told.textContent !== text) fill(this.told, text);
     if (this.keys.textContent !== keys.join("")) fill(this.keys, legend(keys));
-    this.canvas.setAttribute("aria-label", `Timeline of ${f.plural(lanes.count, "task")} over ${f.seconds(span)}: ${text}. The table below lists them.`);
+    const what = `Timeline of ${f.plural(lanes.count, "task")} over ${f.seconds(span)}`;
+    this.canvas.setAttribute("aria-label", `${what}: ${text}. The table below lists them.`);
   }
 
   range() {
@@ -105,8 +115,10 @@ export class Timeline {
 
   zoom(factor, at = 0.5) {
     const [from, to] = this.range(), span = Math.max((to - from) * factor, 1e-3);
-    const middle = from + (to - from) * at, all = this.lanes.count ? this.lanes.last - this.lanes.first : Infinity;
-    this.view = span >= all * 1.01 && !this.running.length ? null : [middle - span * at, middle + span * (1 - at)];
+    const all = this.lanes.count ? this.lanes.last - this.lanes.first : Infinity;
+    const isAll = span >= all * 1.01 && !this.running.length;
+    const middle = from + (to - from) * at;
+    this.view = isAll ? null : [middle - span * at, middle + span * (1 - at)];
     this.draw();
   }
 
@@ -140,16 +152,18 @@ export class Timeline {
     const size = Math.max(3, Math.min(14, Math.floor(300 / Math.max(rows.length, 1))));
     const height = AXIS + BUSY + Math.max(1, Math.min(rows.length, Math.floor(300 / size))) * size + 6;
     const scale = devicePixelRatio || 1;
-    if (this.canvas.width !== Math.round(width * scale) || this.canvas.height !== Math.round(height * scale)) {
-      this.canvas.width = Math.round(width * scale);
-      this.canvas.height = Math.round(height * scale);
+    const wide = Math.round(width * scale), high = Math.round(height * scale);
+    if (this.canvas.width !== wide || this.canvas.height !== high) {
+      this.canvas.width = wide;
+      this.canvas.height = high;
       this.canvas.style.setProperty("height", `${height}px`);
     }
     const ctx = this.canvas.getContext("2d");
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
     ctx.clearRect(0, 0, width, height);
     const [from, to] = this.range();
-    const shape = { width, height, size, from, to, per: (width - LEFT) / (to - from), top: Math.floor(this.top), running: colour("s-running") };
+    const per = (width - LEFT) / (to - from), top = Math.floor(this.top);
+    const shape = { width, height, size, from, to, per, top, running: colour("s-running") };
     this.shape = shape;
     this.rows = rows;
     this.most = Math.max(0, rows.length - Math.floor((height - AXIS - BUSY) / size));
@@ -161,15 +175,20 @@ export class Timeline {
     ctx.clip();
     const palette = this.palette();
     const last = Math.min(rows.length, shape.top + Math.ceil((height - AXIS - BUSY) / size));
-    for (let n = shape.top; n < last; n++) this.paintLane(ctx, shape, rows[n], AXIS + BUSY + (n - shape.top) * size, palette);
+    for (let n = top; n < last; n++) {
+      this.paintLane(ctx, shape, rows[n], AXIS + BUSY + (n - top) * size, palette);
+    }
     ctx.restore();
     this.paintWorkers(ctx, shape, rows, last);
   }
 
   // By its status, or by its reward: read from the page once for each picture.
   palette() {
-    if (!this.byReward.checked) return { of: "statuses", colours: [...NAMES.map((name) => colour(`s-${name}`)), colour("dim")] };
-    return { of: "rewards", colours: [...Array.from({ length: 11 }, (_, n) => colour(`r${n}`)), colour("s-skipped")] };
+    if (!this.byReward.checked) {
+      return { of: "statuses", colours: [...NAMES.map((name) => colour(`s-${name}`)), colour("dim")] };
+    }
+    const rewards = Array.from({ length: 11 }, (_, n) => colour(`r${n}`));
+    return { of: "rewards", colours: [...rewards, colour("s-skipped")] };
   }
 
   paintLane(ctx, { width, from, to, per, size, running }, row, y, { of, colours }) {
@@ -181,12 +200,19 @@ export class Timeline {
     ctx.fillRect(Math.max(left, LEFT - 2), y, Math.max(right - left, 1.5), tall);
   }
 
+  // The moment from which the axis counts.
+  zero(from) {
+    const { count, first } = this.lanes;
+    if (this.view) return count ? first : 0;
+    return Math.min(first, from);
+  }
+
   paintAxis(ctx, { width, height, from, to, per }) {
     ctx.font = "11px system-ui, sans-serif";
     ctx.textBaseline = "middle";
     ctx.textAlign = "center";
     const step = niceStep((to - from) / Math.max(3, Math.floor((width - LEFT) / 90)));
-    const zero = this.lanes.count ? Math.min(this.lanes.first, this.view ? Infinity : from) : this.view ? 0 : from;
+    const zero = this.zero(from);
     for (let t = Math.ceil((from - zero) / step) * step; t <= to - zero; t += step) {
       const x = LEFT + (t + zero - from) * per;
       ctx.fillStyle = colour("line");
@@ -265,12 +291,18 @@ export class Timeline {
     }
     const right = event.offsetX > this.canvas.clientWidth / 2;
     this.tip.hidden = false;
-    this.tip.style.setProperty("transform", `translate(${event.offsetX + (right ? -12 : 12)}px, ${event.offsetY + 14}px)${right ? " translateX(-100%)" : ""}`);
+    const x = event.offsetX + (right ? -12 : 12), y = event.offsetY + 14;
+    const side = right ? " translateX(-100%)" : "";
+    this.tip.style.setProperty("transform", `translate(${x}px, ${y}px)${side}`);
     if (this.hovered === bar) return;
     this.hovered = bar;
-    const facts = [f.seconds(bar.seconds), bar.worker >= 0 ? `worker ${bar.worker}` : null, Number.isNaN(bar.reward) ? null : `reward ${f.reward(bar.reward)}`];
-    const name = h("b", {}, `#${bar.slot}`);
-    fill(this.tip, name, h("span", { class: `pill s-${NAMES[bar.status]}` }, NAMES[bar.status] || "?"), h("div", { class: "dim" }, facts.filter(Boolean).join(" · ")));
+    const facts = [
+      f.seconds(bar.seconds), bar.worker >= 0 ? `worker ${bar.worker}` : null,
+      Number.isNaN(bar.reward) ? null : `reward ${f.reward(bar.reward)}`,
+    ];
+    const name = h("b", {}, `#${bar.slot}`), status = NAMES[bar.status];
+    fill(this.tip, name, h("span", { class: `pill s-${status}` }, status || "?"),
+      h("div", { class: "dim" }, facts.filter(Boolean).join(" · ")));
     clearTimeout(this.asking);
     this.asking = setTimeout(async () => {
       const found = await this.brief(bar.slot);
@@ -281,7 +313,8 @@ export class Timeline {
 
 // Bars that are narrower than a pixel are drawn together, in the colour of the longest of them; those
 // that did not end well are marked at the foot, as high as their share.
-function paintBars(ctx, { from: starts, to: ends, statuses, count }, codes, colours, { width, from, to, per, y, tall }) {
+function paintBars(ctx, { from: starts, to: ends, statuses, count }, codes, colours, place) {
+  const { width, from, to, per, y, tall } = place;
   let start = 0, end = -1, all = 0, bad = 0, longest = 0, worst = 0, paint = 0, mark = 0;
   const failures = []; // nothing is painted over them
   const fill = (code, x, top, wide, high) => {
@@ -300,7 +333,8 @@ function paintBars(ctx, { from: starts, to: ends, statuses, count }, codes, colo
   for (let n = placeOf(ends, from); n < count && starts[n] <= to; n++) {
     const left = LEFT + (starts[n] - from) * per, right = Math.min(LEFT + (ends[n] - from) * per, width + 2);
     const wide = right - left > 1.6, next = codes[n], rank = WORST[statuses[n]], time = ends[n] - starts[n];
-    const together = !wide && end >= 0 && (right - start < 1.6 || (left - end < 0.7 && next === paint && !bad));
+    const isSamePixel = right - start < 1.6, isAlike = left - end < 0.7 && next === paint && !bad;
+    const together = !wide && end >= 0 && (isSamePixel || isAlike);
     if (!together) {
       if (end >= 0) flush();
       start = Math.max(left, LEFT - 2);
