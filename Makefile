@@ -85,4 +85,5 @@ format: $(READY_TO_TEST)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers dist build site benchmarks/results
+	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -12,7 +12,9 @@ import argparse
 import json
 import os
 import platform
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import date
 from itertools import chain
@@ -46,7 +48,8 @@ def main() -> None:
     if not options.page:
         chosen = [one for one in CONTENDERS if options.only in one.name]
         sizes, repeat = (SIZES[:2], 1) if options.quick else (SIZES, options.repeat)
-        machine = described(chosen, whole)  # first: it makes the environments
+        command = "make bench" if whole else f"python {shlex.join(sys.argv)}"
+        machine = described(chosen, command)  # first: it makes the environments
         RESULTS.mkdir(parents=True, exist_ok=True)
         with lines.open("w") as file:
             for row in chain([{"machine": machine}], measurements(chosen, sizes, repeat)):
@@ -89,10 +92,10 @@ def measured(contender: Contender, size: int, **how: Any) -> Row:
     return row
 
 
-def described(contenders: list[Contender], whole: bool) -> dict[str, Any]:
+def described(contenders: list[Contender], command: str) -> dict[str, Any]:
     java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
     return {
-        "command": "make bench" if whole else "python benchmarks/peers --quick",
+        "command": command,
         "date": date.today().isoformat(),
         "cpus": os.cpu_count(),
         "memory_gb": round(psutil.virtual_memory().total / 2**30),

@@ -12,6 +12,7 @@ import argparse
 import json
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from lessons import LESSONS, agent_of, examples_of, last_number_is_right, tasks_of
@@ -57,9 +58,9 @@ def main() -> None:
     config = TrainConfig(
         run_dir=asked.folder,
         algorithm="grpo",
-        steps=1 if asked.small else asked.steps,
-        tasks_per_step=4 if asked.small else 32,
-        samples=4 if asked.small else 16,
+        steps=asked.steps,
+        tasks_per_step=32,
+        samples=16,
         updates_per_batch=2,
         learning_rate=asked.rate,
         reply_tokens=64,
@@ -68,14 +69,19 @@ def main() -> None:
         checkpoint_every=20,
         seed=asked.seed,
         warm_up=WarmUp(
-            steps=2 if asked.small else lesson.updates,
-            batch=4 if asked.small else 32,
-            rounds=1 if asked.small else lesson.rounds,
+            steps=lesson.updates,
+            batch=32,
+            rounds=lesson.rounds,
             temperature=0.7,
             learning_rate=3e-5,
         ),
         engine=RunConfig(worker_num=asked.workers, tasks_per_worker=64, timeout=600),
     )
+    examined = 200
+    if asked.small:
+        warm_up = replace(config.warm_up, steps=2, batch=4, rounds=1)
+        config = replace(config, steps=1, tasks_per_step=4, samples=4, warm_up=warm_up)
+        examined = 4
     questions = tasks_of(lesson, 2200, asked.seed)
     random.Random(asked.seed).shuffle(questions)
     result = train(
@@ -84,7 +90,7 @@ def main() -> None:
         last_number_is_right,
         config,
         policy=policy,
-        held_out=questions[: 4 if asked.small else 200],
+        held_out=questions[:examined],
         worked_examples=examples_of(lesson, count=6, seed=99),
         trackers=[Curve()],
     )

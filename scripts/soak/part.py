@@ -103,6 +103,8 @@ class Soaking:
         except Exception as error:
             self.part.problems.append(f"{type(error).__name__}: {error}")
         self.part.problems += [f"the view: {reason}" for reason in self.part.seen.refused[:3]]
+        if not self.part.seen.answers:
+            self.part.problems.append("the view has never answered")
         return self.part
 
     def _soak(self, view: View) -> None:
@@ -128,7 +130,7 @@ class Soaking:
         kinds = ["worker", "driver", *self._place.faults]
         faults = drawn(kinds, self._seconds, self._luck)
         told, told_at, weighed_at, said_at = 0, began, began, began
-        while not self._is_done():
+        while self._keeps_going():
             now = time.monotonic()
             if faults and self._is_due(faults[0], now - began) and self._inject(faults[0].kind):
                 part.faults[faults.popleft().kind] += 1
@@ -164,20 +166,20 @@ class Soaking:
         except FileNotFoundError:
             return 0
 
-    def _is_done(self) -> bool:
-        """Starts the driver, and starts it again when it was killed."""
+    def _keeps_going(self) -> bool:
+        """Starts the driver, and starts it again when it was killed; False: it has done all."""
         if self._driver is not None and self._driver.poll() is None:
-            return False
-        if self._driver is not None and self._driver.returncode == 0:
             return True
+        if self._driver is not None and self._driver.returncode == 0:
+            return False
         if self._driver is not None and not self._was_killed:
             self._own_ends += 1
             said = self._log.read_text(errors="replace")[-600:]
             self.part.problems.append(f"a driver ended by itself: {said}")
             if self._own_ends >= MOST_OWN_ENDS:
-                return True
+                return False
         self._start_driver()
-        return False
+        return True
 
     @property
     def _log(self) -> Path:

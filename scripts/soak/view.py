@@ -96,7 +96,7 @@ class View:
             connection.request("GET", path, headers={"Cookie": self._cookie})
             answer = connection.getresponse()
             content = answer.read()
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             seen.refused.append(f"{path}: {error!r}")
             return
         finally:

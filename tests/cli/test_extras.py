@@ -37,6 +37,15 @@ def test_every_extra_for_users_is_examined():
     assert declared - FOR_OURSELVES == extras.PURPOSES.keys()
 
 
+def test_without_an_installation_nothing_is_known_of_extras_and_that_is_told(monkeypatch):
+    def requires(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(extras, "requires", requires)
+    (check,) = extras.extras()
+    assert (check.state, check.advice) == ("missing", "pip install aworld")
+
+
 def test_what_is_there_is_told_with_its_version(found):
     assert found["aworld[openai]"][1:3] == ("ok", "openai 1.60")
     assert found["aworld[serve]"][1:3] == ("ok", "torch 2.13.0+cpu")

@@ -80,6 +80,7 @@ def test_a_saved_model_is_found_beside_the_file(here, capsys):
         ({"tasks": "school.py:endless"}, "no questions"),
         ({"tasks": "tasks.jsonl"}, "there is no lessons/tasks.jsonl: paths are relative to this"),
         ({"tasks": "bare.jsonl", "reward": "exact_match"}, "[fields] ground_truth = 'column'"),
+        ({"held_out": "bare.jsonl", "reward": "exact_match"}, "[fields] ground_truth = 'column'"),
         ({"tasks": "twice.jsonl"}, "has the id 'x', too"),
         ({"held_out": "empty.jsonl"}, "lessons/empty.jsonl holds no tasks"),
         ({"reward": "exact_mach"}, "did you mean 'exact_match'?"),

@@ -107,8 +107,9 @@ def test_a_closed_stream_gives_nothing_more(engine):
 def test_a_second_reader_is_refused(engine):
     async def main():
         async with Runners.stream_tasks(tasks_of([1.0] * 2, workloads.wait), engine.conf()) as s:
+            s.open()
             first = asyncio.create_task(s.take_async())
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0)  # it waits by now
             with pytest.raises(RuntimeError, match="one reader"):
                 await s.take_async()
             return await first

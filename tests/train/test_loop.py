@@ -15,6 +15,7 @@ from aworld.train import WarmUp, train
 from aworld.train.checkpoints import checkpoints
 from aworld.train.ids import original
 from aworld.train.journal import read_journal
+from aworld.train.parts import empty_buffer
 
 
 def test_rewards_rise_and_all_that_led_to_it_is_recorded(tmp_path):
@@ -72,6 +73,12 @@ def test_rollouts_run_ahead_of_the_optimizer_no_further_than_the_bound(tmp_path)
     assert max(ages) <= 2
     assert max(ages) >= 1  # they did run ahead
     assert len(told.of("reward")) == 8
+
+
+def test_the_bound_on_age_counts_no_updates_that_a_step_cannot_have(tmp_path):
+    for updates, versions in ((1, 2), (3, 6), (4, 8), (50, 8)):
+        config = school(tmp_path, tasks_per_step=4, max_staleness=2, updates_per_batch=updates)
+        assert empty_buffer(config, tiny_policy()).max_staleness == versions
 
 
 def test_an_agent_gets_the_policy_in_the_place_of_its_model(tmp_path):
@@ -243,6 +250,3 @@ def test_the_figures_are_on_disk_before_any_tracker_hears_of_them(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         go(tmp_path, steps=2, trackers=[Told(look)])
     assert [line["step"] for line in read_journal(tmp_path / "metrics.jsonl")] == [1]
-
-
-# -- bad days --------------------------------------------------------------------------------------

@@ -105,6 +105,10 @@ def test_a_recipe_of_ones_own_is_told_by_its_name(tmp_path):
         ),
         ({"reward": None}, "needs a reward"),
         ({"reward": "exact_match", "tasks": [Task("a")]}, "no task has one: set Task.ground_truth"),
+        (
+            {"reward": "exact_match", "held_out": [Task("a")]},
+            "no task has one: set Task.ground_truth",
+        ),
         ({"agent": 3}, "agent must be an Agent"),
         ({"agent": lambda model: None}, "gave what is no agent"),
         ({"config": school("nowhere", reply_tokens=64)}, "a context of 64 tokens"),

@@ -32,8 +32,9 @@ def demo(out: options.Out = None, quiet: options.Quiet = False) -> int:
     )
     say(job.agent.remark)
     with driving.driven(job.stream(), job.folder, quiet=quiet) as ending:
-        with open_run(job.folder) as run:
-            _print_answers(run)
+        if not ending.discarded:
+            with open_run(job.folder) as run:
+                _print_answers(run)
         return driving.told(ending, as_json=False)
 
 

@@ -12,7 +12,7 @@ from aworld.cli.board import Board, as_time
 from aworld.cli.display import display
 from aworld.cli.output import console, print_json, say
 from aworld.cli.places import discard
-from aworld.cli.stopping import Stop
+from aworld.cli.stopping import Stop, heard_by
 from aworld.core.shown import as_word, harmless, plural
 from aworld.errors import ConfigError, EngineError, InputError, RunError
 from aworld.store.overview import Overview, overview
@@ -74,8 +74,8 @@ def driven(
     stream: TaskStream, folder: Path, *, quiet: bool = False, resumed: bool = False
 ) -> Iterator[Ending]:
     """Every result is on disk before it is counted here. Of a resumed run, all are read again when
-    it is complete: nothing is owed only where they are sound. Ctrl-C is heard for as long as this
-    lasts: one that comes too late does not cut off the words at the end."""
+    it is complete: nothing is owed only where they are sound. Who has
+    asked for its end and presses Ctrl-C once more does not cut off the words about it."""
     from aworld.store.reader import open_run
     from aworld.store.repair import examine
 
@@ -86,8 +86,8 @@ def driven(
         board = Board(stream, scored=run.meta.get("reward") is not None, before=before)
     nothing_owed = stream.total == 0
     quiet = quiet or nothing_owed
-    stop = Stop(stream)
-    with stop.on_signals(aloud=quiet or not console(error=True).is_terminal):
+    stop = Stop(stream, aloud=quiet or not console(error=True).is_terminal)
+    with heard_by(stop.heard):
         error = _run(stream, board, stop, folder, quiet=quiet, resumed=resumed)
         stop.over()
         with open_run(folder) as run:

@@ -25,6 +25,12 @@ NEED = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<parts>[\w,-]+)\])?(?:>=(?P<least>[
 
 
 def extras() -> Iterator[Check]:
+    try:
+        requires("aworld")
+    except PackageNotFoundError:
+        unknown = "it is on Python's path, but not installed: its extras are not known"
+        yield Check("aworld[...]", "missing", unknown, "pip install aworld")
+        return
     for extra, purpose in PURPOSES.items():
         found, missing, old = _state(extra)
         name = f"aworld[{extra}]"

@@ -18,7 +18,7 @@ RUNS = Path("runs")
 BLOBS = "blobs"
 DATABASE = {f"{schema.FILE}{ending}" for ending in ("", "-wal", "-shm")}
 FILES = {lock.FILE, CONFIG, *DATABASE, LIVE, PAUSE}  # of a run without results
-UNFINISHED = re.compile(rf"{re.escape(CONFIG)}\.\d+")
+UNFINISHED = re.compile(rf"\.{re.escape(CONFIG)}\.[0-9a-f]+\.unfinished")  # as `whole_file` has it
 
 
 def check_named(out: str) -> None:
@@ -37,11 +37,16 @@ def check_free(folder: Path) -> None:
         raise StoreError(f"{folder} is a file: choose a new folder with --out")
     others = [place.name for place in folder.iterdir()] if folder.exists() else []
     if lock.FILE in others:
-        others = [n for n in others if n not in FILES and not UNFINISHED.fullmatch(n)]
+        others = [name for name in others if not _is_left_over(name)]
     if others:
         raise StoreError(
             f"{folder} is not empty (it holds {min(others)!r}): choose a new folder with --out"
         )
+
+
+def _is_left_over(name: str) -> bool:
+    """Of a run that has recorded nothing."""
+    return name in FILES or UNFINISHED.fullmatch(name) is not None
 
 
 def to_go_on(folder: Path) -> str:
@@ -63,8 +68,9 @@ def discard(folder: Path) -> bool:
         with open_run(folder) as run:
             if run.counts():
                 return False
-        for name in FILES:
-            (folder / name).unlink(missing_ok=True)
+        for place in folder.iterdir():
+            if _is_left_over(place.name):
+                place.unlink()
         shutil.rmtree(folder / BLOBS, ignore_errors=True)
         folder.rmdir()
     except OSError:  # somebody has put something there meanwhile

@@ -44,29 +44,24 @@ def sigterm_as_ctrl_c() -> Iterator[None]:
 class Stop:
     """Whether a run was asked to end, and how soon."""
 
-    def __init__(self, stream: TaskStream):
+    def __init__(self, stream: TaskStream, *, aloud: bool):
+        """`aloud`: a line tells that it was heard."""
         self._stream = stream
+        self._aloud = aloud
         self._stopped_at = 0.0
         self._over = False
         self.asked = ""  # in words, for the display
 
-    @contextmanager
-    def on_signals(self, *, aloud: bool) -> Iterator[Stop]:
-        """`aloud`: a line tells that it was heard."""
-        self._aloud = aloud
-        with heard_by(self._heard):
-            yield self
-
     def listen(self) -> None:
         """To be said again after others may have taken the signals for themselves, as Ray does."""
         for number in SIGNALS:
-            signal.signal(number, self._heard)
+            signal.signal(number, self.heard)
 
     def over(self) -> None:
         """The run has ended: whoever has asked for that is told first what came of it."""
         self._over, self._stopped_at = True, time.monotonic()
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def heard(self, number: int, frame: FrameType | None) -> None:
         if self._over:
             if not self.asked or time.monotonic() - self._stopped_at > SECONDS_TO_STOP:
                 raise KeyboardInterrupt

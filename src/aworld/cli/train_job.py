@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from aworld.policies.base import Policy
     from aworld.train.episodes import Episode
 
+COLUMN = "say which column it is ([fields] ground_truth = 'column')"
 NEEDED = ("torch", "safetensors", "starlette", "uvicorn")
 
 
@@ -76,7 +77,9 @@ def prepared(file: TrainFile, *, resume: bool) -> TrainJob:
         before=before,
     )
     Lessons(job.demonstrations, job.worked_examples).check(file.config)
-    check_truth(job.reward, job.tasks)
+    for asked in (job.tasks, job.held_out):
+        if asked is not None:
+            check_truth(job.reward, asked, hint=COLUMN)
     if file.get("agent") is None:
         job.remarks.append("no agent was named: the ready one is trained")
     if resume and not before:

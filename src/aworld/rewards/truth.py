@@ -11,12 +11,8 @@ from aworld.rewards.base import Match
 from aworld.rewards.catalog import name_of, the_reward
 from aworld.rewards.combined import FailuresAs, Weighted
 
-FIELDS = (
-    "set Task.ground_truth (of a file, say which column it is, [fields] ground_truth = 'column')"
-)
 
-
-def check_truth(given: Any, tasks: Iterable[Task], *, hint: str = FIELDS) -> None:
+def check_truth(given: Any, tasks: Iterable[Task], *, hint: str = "set Task.ground_truth") -> None:
     """given: a reward, or the name of one. hint: how the caller's tasks come by a ground truth."""
     reward = the_reward(given)
     known = (task for task in tasks if isinstance(task, Task) and task.ground_truth is not None)

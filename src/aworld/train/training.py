@@ -94,6 +94,8 @@ def train(
     learned = listed_tasks(tasks)
     examined = None if held_out is None else listed_tasks(held_out)
     check_truth(reward, learned)
+    if examined is not None:
+        check_truth(reward, examined)
     plan = Plan(
         agent, learned, reward, config, policy, examined, lessons, trackers, weight_sync, resume
     )

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from aworld.core.failure import TRIED
 from aworld.errors import ConfigError, StoreError
 from aworld.store import lock
 from aworld.store.folder import read_config
@@ -23,7 +24,6 @@ from aworld.store.reader import open_run
 from aworld.store.schema import FILE
 from aworld.train.folders import is_training
 
-RETRIED = ("failed", "timeout", "crashed", "truncated")
 LAST_WORDS = 2_000  # characters of what a command that failed has said
 HEARD_SECONDS = 1.5  # until a process has said that it was asked to end
 SOME_FAILED = 1
@@ -107,7 +107,7 @@ class Control:
         return self._start(folder)
 
     def _retry(self, folder: Path) -> dict[str, Any]:
-        return self._start(folder, RETRIED)
+        return self._start(folder, TRIED)
 
     def _start(self, folder: Path, retried: Sequence[str] = ()) -> dict[str, Any]:
         if lock.holder(folder) is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from aworld.errors import ConfigError, DamagedError
 from aworld.evaluation.judging import labels_in
+from aworld.store.durable import whole_file
 from aworld.store.overview import is_run
 from aworld.store.reader import Run
 from aworld.view import curves, figures, rollouts, tasks
@@ -40,12 +41,10 @@ def export_view(folder: Path, file: Path, *, most_bytes: int = MOST_BYTES) -> tu
         data["curves"] = curves.curves_of(folder)
         data["rollouts"] = _rollouts(run, most_bytes)
     content = page_of(data)
-    unfinished = file.with_name(f"{file.name}.{os.getpid()}")
     try:
-        unfinished.write_text(content, "utf-8")
-        unfinished.replace(file)
+        with whole_file(file) as unfinished:
+            unfinished.write(content.encode())
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from None
     return len(data["rollouts"]), len(data["tasks"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import socket
 import threading
 from collections.abc import Iterable
@@ -106,12 +105,19 @@ class ViewServer:
             try:
                 return listen(self.host, self._wanted)
             except ConfigError as error:
-                if os.strerror(errno.EADDRINUSE) not in str(error):
+                if not _is_taken(error):
                     raise
                 hint = "choose another port, or none: then one is found that is free"
                 raise ConfigError(f"{error}; {hint}") from None
         try:
             return listen(self.host, PORT)
-        except ConfigError:
+        except ConfigError as error:
+            if not _is_taken(error):
+                raise
             self.is_elsewhere = True
             return listen(self.host, 0)
+
+
+def _is_taken(error: ConfigError) -> bool:
+    """Whether somebody else listens there."""
+    return getattr(error.__cause__, "errno", None) == errno.EADDRINUSE

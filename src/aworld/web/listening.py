@@ -93,5 +93,5 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listening.close()
         reason = error.strerror if isinstance(error, OSError) else "a port is 0 to 65535"
-        raise ConfigError(f"cannot listen on {host}:{port}: {reason}") from None
+        raise ConfigError(f"cannot listen on {host}:{port}: {reason}") from error
     return listening
