@@ -197,7 +197,7 @@ def test_what_came_after_the_last_reply_is_kept_as_observed(tmp_path):
     [
         ("{oops", "not JSON"),
         ("[1]", "a line is an object"),
-        (b"\xff{}", "not UTF-8"),
+        (b"\xff{}", "1: not UTF-8"),
         ("{}", "no 'messages'"),
         ('{"messages": []}', "is empty"),
         ('{"messages": [{"content": "x"}]}', "message 0 has no role"),

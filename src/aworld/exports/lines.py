@@ -15,12 +15,12 @@ from typing import Any
 
 from aworld.config import is_int, is_number
 from aworld.core.failure import STATUSES, ErrorInfo, Status
+from aworld.core.json_lines import json_lines
 from aworld.errors import ConfigError, unknown_name
 from aworld.exports.sharegpt import from_sharegpt
 
 Message = dict[str, Any]
 
-BOM = b"\xef\xbb\xbf"
 MOST_SAMPLES = 100_000
 LARGEST = sys.float_info.max
 
@@ -49,23 +49,13 @@ def read_lines(path: Path) -> Iterator[Line]:
     """Blank lines are skipped."""
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                content = line.removeprefix(BOM) if number == 1 else line
-                if content.strip():
-                    yield _line(content, number, f"{path}:{number}")
+            for number, values in json_lines(file, str(path)):
+                yield _line(values, number, f"{path}:{number}")
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error}") from None
 
 
-def _line(content: bytes, number: int, place: str) -> Line:
-    try:
-        values = json.loads(content.rstrip())  # what breaks off at its end is on this line
-    except UnicodeDecodeError:
-        raise ConfigError(f"{place}: not UTF-8: save it as UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{place}:{error.colno}: not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{place}: cannot be read: {error}") from None
+def _line(values: Any, number: int, place: str) -> Line:
     if not isinstance(values, dict):
         raise ConfigError(f"{place}: a line is an object like {{...}}, got {values!r:.60}")
     try:

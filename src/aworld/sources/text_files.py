@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from aworld.core.json_lines import decoded, json_lines, parsed
 from aworld.errors import ConfigError
 from aworld.sources.rows import Row, check_header
 
 LARGEST_CELL = 2**31 - 1  # more does not fit on every platform
-BOM = b"\xef\xbb\xbf"
-CONSTANTS = {"NaN": None, "Infinity": math.inf, "-Infinity": -math.inf}
+CONSTANT = {"NaN": None, "Infinity": math.inf, "-Infinity": -math.inf}.__getitem__
 
 
 def read_jsonl(path: Path) -> Iterator[Row]:
@@ -25,15 +24,12 @@ def read_jsonl(path: Path) -> Iterator[Row]:
 
 def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Row]:
     """JSONL from anywhere; blank lines are skipped."""
-    for number, line in enumerate(lines, 1):
-        text = _decoded(line.removeprefix(BOM) if number == 1 else line, name, number)
-        if text.strip():
-            place = f"{name}:{number}"  # without its end: what breaks off there is on this line
-            yield Row(place, _object(_json(text.rstrip(), name, number), place))
+    for number, entry in json_lines(lines, name, CONSTANT):
+        yield Row(f"{name}:{number}", _object(entry, f"{name}:{number}"))
 
 
 def read_json(path: Path) -> Iterator[Row]:
-    entries = _json(_text(path), str(path), 1)
+    entries = parsed(_text(path), str(path), constant=CONSTANT)
     if not isinstance(entries, list):
         kind = type(entries).__name__
         raise ConfigError(f"{path}: a JSON file of tasks holds a list of objects, this is a {kind}")
@@ -67,30 +63,7 @@ def read_csv(path: Path) -> Iterator[Row]:
 
 
 def _text(path: Path) -> str:
-    return _decoded(path.read_bytes().removeprefix(BOM), str(path), 1)
-
-
-def _decoded(data: bytes, name: str, line: int) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode()
-        line += before.count("\n")
-        column = len(before) - before.rfind("\n")
-        raise ConfigError(f"{name}:{line}:{column}: not UTF-8: save it as UTF-8") from None
-
-
-def _json(text: str, name: str, line: int) -> Any:
-    try:
-        return json.loads(text, parse_constant=CONSTANTS.__getitem__)
-    except json.JSONDecodeError as error:
-        line += error.lineno - 1
-        hint = ""
-        if error.msg == "Extra data" and error.lineno > 1:
-            hint = " (if each line is a task, name the file .jsonl)"
-        raise ConfigError(f"{name}:{line}:{error.colno}: not JSON: {error.msg}{hint}") from None
-    except (ValueError, RecursionError) as error:  # a number or a nesting beyond Python's limits
-        raise ConfigError(f"{name}:{line}: cannot be read: {error}") from None
+    return decoded(path.read_bytes(), str(path))
 
 
 def _object(entry: Any, place: str) -> dict[str, Any]:
