@@ -12,6 +12,7 @@ from rich.text import Text
 from aworld.cli.blocks import block, said, title
 from aworld.core.plain import plain
 from aworld.core.shown import harmless
+from aworld.store.telling import Told, told_steps
 
 if TYPE_CHECKING:
     from aworld.store.records import Rollout
@@ -23,40 +24,27 @@ def turns(rollout: Rollout) -> Iterator[RenderableType]:
     response = rollout.response
     name = response.id if rollout.round == 0 else f"{response.id}, attempt {rollout.round + 1}"
     yield Text(harmless(name), style="bold underline")
-    steps = response.trajectory.steps if response.trajectory is not None else []
-    if not any(isinstance(step.get("model_call"), Mapping) for step in steps):
+    steps = told_steps(rollout)
+    if all(one.call is None for one in steps):
         yield from said("input", rollout.task.input)
-    seen: dict[str, list[Any]] = {}
-    for step in steps:
-        yield from _turn(step, seen)
+    for one in steps:
+        yield from _turn(one)
 
 
-def _turn(step: Mapping[str, Any], seen: dict[str, list[Any]]) -> Iterator[RenderableType]:
-    """`seen`: the conversation of each agent as far as it was shown already."""
-    call, agent = step.get("model_call"), str(step.get("agent") or "agent")
-    if isinstance(call, Mapping):
-        yield from _model_call(step, call, agent, seen)
+def _turn(told: Told) -> Iterator[RenderableType]:
+    step, agent = told.step, told.agent or "agent"
+    if told.call is not None:
+        for message in told.messages:
+            yield from _message(message, agent)
+        yield from _message(told.reply, agent, note=_cost(told.call))
+        for message in told.results:
+            yield from _message(message, agent)
     elif step.get("error"):
         yield Text(harmless(f"{agent} raised {step['error']}"), style="red")
     else:
         yield from said(agent, step.get("action"), style="green")
     if step.get("reward") is not None:
         yield Text(f"  reward of this step: {step['reward']:g}", style="dim")
-
-
-def _model_call(
-    step: Mapping[str, Any], call: Mapping[str, Any], agent: str, seen: dict[str, list[Any]]
-) -> Iterator[RenderableType]:
-    messages, known = list(call.get("messages") or ()), seen.get(agent, [])
-    start = len(known) if messages[: len(known)] == known else 0
-    reply, observed = call.get("reply") or {}, step.get("observation")
-    results = observed if isinstance(observed, list) else [observed] if observed else []
-    for message in messages[start:]:
-        yield from _message(message, agent)
-    yield from _message(reply, agent, note=_cost(call))
-    for message in results:
-        yield from _message(message, agent)
-    seen[agent] = [*messages, reply, *results]
 
 
 def _message(message: Any, agent: str, *, note: str = "") -> Iterator[RenderableType]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aworld.store.records import Rollout
+from aworld.store.telling import Told, told_steps
 from aworld.view.tokens import tokens_of
 from aworld.view.wording import arguments_of, as_text
 
@@ -14,42 +15,33 @@ Turn = dict[str, Any]
 
 def turns_of(rollout: Rollout) -> list[Turn]:
     """In the order in which they happened, each under the name of the agent whose talk it is in."""
-    trajectory = rollout.response.trajectory
-    steps = trajectory.steps if trajectory is not None else []
-    asked = any(isinstance(step.get("model_call"), Mapping) for step in steps)
+    steps = told_steps(rollout)
+    asked = any(one.call is not None for one in steps)
     turns: list[Turn] = [] if asked else [_said("input", "", rollout.task.input)]
-    seen: dict[str, list[Any]] = {}
-    for step in steps:
-        if isinstance(step, Mapping):
-            turns += _of_step(step, seen)
+    for one in steps:
+        turns += _of_step(one)
     return turns
 
 
-def _of_step(step: Mapping[str, Any], seen: dict[str, list[Any]]) -> Iterator[Turn]:
-    """`seen`: the talk of each agent as far as it was shown already."""
-    call, agent = step.get("model_call"), str(step.get("agent") or "")
-    if isinstance(call, Mapping):
-        yield from _of_model_call(step, call, agent, seen)
+def _of_step(told: Told) -> Iterator[Turn]:
+    step, agent = told.step, told.agent
+    if told.call is not None:
+        yield from _of_model_call(told, told.call)
     elif step.get("error"):
         yield _said("error", agent, step["error"])
     else:
         yield {**_said("action", agent, step.get("action")), "reward": step.get("reward")}
 
 
-def _of_model_call(
-    step: Mapping[str, Any], call: Mapping[str, Any], agent: str, seen: dict[str, list[Any]]
-) -> Iterator[Turn]:
-    messages, known = list(call.get("messages") or ()), seen.get(agent, [])
-    start = len(known) if messages[: len(known)] == known else 0
-    reply, observed = call.get("reply") or {}, step.get("observation")
-    results = observed if isinstance(observed, list) else [observed] if observed else []
-    if known and not start:
+def _of_model_call(told: Told, call: Mapping[str, Any]) -> Iterator[Turn]:
+    step, agent = told.step, told.agent
+    if told.begins_anew:
         yield _said("note", agent, "the conversation begins anew: what follows was sent as it is")
-    for message in messages[start:]:
+    for message in told.messages:
         yield _message(message, agent)
     usage = call.get("usage") or {}
     yield {
-        **_message(reply, agent),
+        **_message(told.reply, agent),
         "step": step.get("step"),
         "model": str(call.get("model") or ""),
         "began": call.get("began"),
@@ -64,7 +56,7 @@ def _of_model_call(
         "reward": step.get("reward"),
     }
     used = {str(one.get("id")): one for one in step.get("tool_calls") or () if _is(one)}
-    for message in results:
+    for message in told.results:
         turn = _message(message, agent)
         record = used.get(str(message.get("tool_call_id"))) if _is(message) else None
         if record is not None:
@@ -72,7 +64,6 @@ def _of_model_call(
             turn["tool"] = str(record.get("tool") or "")
             turn["failed"] = bool(record.get("error"))
         yield turn
-    seen[agent] = [*messages, reply, *results]
 
 
 def _message(message: Any, agent: str) -> Turn:
