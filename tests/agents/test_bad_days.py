@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
-import time
 from collections import Counter
 
 import pytest
@@ -65,9 +64,8 @@ def test_a_wrong_key_is_one_clear_error_for_the_run(server):
 def test_an_unreachable_host_is_said_within_the_connect_timeout():
     with FakeServer() as server:
         url = server.url
-    began = time.monotonic()
     response = Runners.sync_run("1 and 2", agent_at(url, connect_seconds=1.0), CONF)
-    assert time.monotonic() - began < 10
+    assert response.time_cost < 10  # from when it began: starting a worker may take its time
     assert response.status == "failed"
     assert f"{url} cannot be reached" in response.msg
 
@@ -75,11 +73,12 @@ def test_an_unreachable_host_is_said_within_the_connect_timeout():
 def test_a_server_that_comes_back_within_the_connect_timeout_is_waited_for():
     with FakeServer() as first:
         agent, port = agent_at(first.url, connect_seconds=30), first.port
-    with Runners.stream_tasks(questions(agent, 1), CONF) as stream:
-        stream._open()  # it runs, and finds nobody there
-        time.sleep(0.5)
-        with FakeServer(port=port):
-            assert [response.answer for response in stream] == ["9"]
+    (task,) = questions(agent, 1)
+    events = iter(Runners.stream_events(task, CONF))
+    assert next(events).kind == "retry"  # it runs, and finds nobody there
+    with FakeServer(port=port):
+        *_, last = events
+    assert last.response.answer == "9"
 
 
 def test_too_many_requests_at_once_become_fewer(server):

@@ -6,12 +6,14 @@ import asyncio
 import json
 import os
 import pickle
+import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psutil
 import pytest
+from waiting import until
 
 from aworld.errors import ConfigError, ModelError
 from aworld.models import embedded_server
@@ -192,19 +194,33 @@ def test_several_slots_answer_at_once():
     assert all(reply.text for reply in asyncio.run(replies()))
 
 
-def test_a_cancelled_call_leaves_the_instance_to_others():
-    async def check() -> ModelReply:
-        long = asyncio.create_task(ask("Tell me a very long story.", temperature=1.0, seed=1))
-        waiting = asyncio.create_task(ask("Hi"))
-        endless = asyncio.create_task(
-            ask("Tell me a very long story.", max_tokens=3000, stop=["no such thing"])
+def is_making(llama: LlamaServer, max_tokens: int) -> bool:
+    """Whether llama.cpp is at work on a reply of at most so many tokens, by its own account."""
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(llama.wire.address)
+        line.sendall(
+            "GET /slots HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            f"Authorization: Bearer {llama.wire.key}\r\n\r\n".encode()
         )
-        await asyncio.sleep(0.3)
+        told = b"".join(iter(lambda: line.recv(65536), b""))
+    (slot,) = json.loads(told.partition(b"\r\n\r\n")[2])
+    return slot["is_processing"] and slot["params"]["n_predict"] == max_tokens
+
+
+def test_a_cancelled_call_leaves_the_instance_to_others():
+    story = "Tell me a very long story."
+
+    async def check() -> ModelReply:
+        llama = await server_of(EmbeddedModel())
+        long = asyncio.create_task(ask(story, temperature=1.0, seed=1, max_tokens=100))
+        waiting = asyncio.create_task(ask("Hi"))
+        endless = asyncio.create_task(ask(story, max_tokens=3000, stop=["no such thing"]))
+        await asyncio.to_thread(until, lambda: is_making(llama, 100))  # the others wait for it
         for one in (waiting, endless):
             one.cancel()
         await long
-        endless = asyncio.create_task(ask("Count to one thousand.", max_tokens=3000))
-        await asyncio.sleep(0.5)
+        endless = asyncio.create_task(ask(story, max_tokens=3000))
+        await asyncio.to_thread(until, lambda: is_making(llama, 3000))
         endless.cancel()
         return await asyncio.wait_for(ask("Hi"), 20)
 
