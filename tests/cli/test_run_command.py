@@ -6,7 +6,9 @@ import json
 import shutil
 import tomllib
 
+from aworld.cli.settings import resolved
 from aworld.store import open_run
+from aworld.store.durable import whole_file
 
 BROKEN_ENGINE = """
 from aworld.engines.local_runtime import LocalRuntime
@@ -114,6 +116,14 @@ def test_options_go_before_the_file_and_set_before_both(shell):
     assert (plan["samples"], plan["timeout"], plan["tasks"]) == (3, 10, 4)
 
 
+def test_a_name_with_dots_of_its_own_is_one_option_in_a_file_and_for_set(tmp_path):
+    file = tmp_path / "my.toml"
+    file.write_text('[run.engine_options]\n"spark.executor.memory" = "1g"\n"spark.task.cpus" = 2\n')
+    changes = ["run.engine_options.spark.executor.memory=2g", "run.engine_options.num_gpus=0.5"]
+    options = resolved(file, {}, changes)["run"]["engine_options"]
+    assert options == {"spark.executor.memory": "2g", "spark.task.cpus": 2, "num_gpus": 0.5}
+
+
 def test_a_dry_run_tells_and_starts_nothing(shell):
     before = sorted(shell.folder.iterdir())
     done = shell(
@@ -178,6 +188,9 @@ def test_a_folder_with_what_a_broken_beginning_left_is_used(shell):
     (shell.folder / "runs/a").mkdir(parents=True)
     for name in ("run.lock", "config.toml"):
         (shell.folder / "runs/a" / name).touch()
+    with whole_file(shell.folder / "runs/a/config.toml"):  # the process is killed here
+        (left,) = (shell.folder / "runs/a").glob(".*")
+    left.touch()
     assert shell.json("run", "tasks.jsonl", *ECHO, "--out", "runs/a")["done"] == 10
 
 

@@ -152,6 +152,7 @@ def test_missing_java_is_named_in_one_line(tmp_path):
     [
         ({"engine_name": "ray", "engine_options": {"num_cpu": 1}}, "did you mean 'num_cpus'"),
         ({"engine_name": "spark", "engine_options": {"memory": 1}}, "none of Spark's"),
+        ({"engine_name": "spark", "engine_options": {"spark": {"ui": 1}}}, "dots stands in quotes"),
         ({"engine_name": "local", "engine_options": {"num_cpus": 1}}, "no engine_options"),
         ({"engine_name": "local", "address": "auto"}, "always local"),
         ({"engine_name": "ray", "worker_num": 0}, "cannot run in this process"),

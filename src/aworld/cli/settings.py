@@ -100,7 +100,8 @@ def value_of(text: str) -> Any:
 
 def _change(text: str) -> Tables:
     place, mark, value = text.partition("=")
-    name, *path = [part.strip() for part in place.split(".")]
+    # the third may have dots of its own: run.engine_options.spark.executor.memory
+    name, *path = [part.strip() for part in place.split(".", 2)]
     if not mark or not path or not all(path):
         raise ConfigError(f"--set {text!r}: write it as --set run.timeout=30")
     _check_table(name, "--set: ")

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -39,7 +40,12 @@ class SparkRuntime(RuntimeEngine):
 
     def __init__(self, conf: RunConfig):
         super().__init__(conf)
-        for key in conf.engine_options:
+        for key, value in conf.engine_options.items():
+            if isinstance(value, Mapping):
+                raise ConfigError(
+                    f"engine option {key!r} is a table: in TOML a name with dots stands in quotes, "
+                    'as in "spark.executor.memory" = "2g"'
+                )
             if not key.startswith("spark."):
                 raise ConfigError(
                     f"engine option {key!r} is none of Spark's: they begin with spark."
