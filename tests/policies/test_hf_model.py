@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars
 from peft import LoraConfig, get_peft_model
 from tiny_hf import tiny_hf_policy, tiny_model, tiny_tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel, MambaConfig, MambaForCausalLM
+from transformers.utils import logging
 
 from aworld.errors import ConfigError
 from aworld.models.embedded_server import smollm2_path
@@ -117,6 +119,40 @@ def test_adapters_are_saved_alone_and_come_back_on_their_model(tmp_path):
     ids = torch.tensor([[5, 6, 7, 8]])
     torch.testing.assert_close(again.logprobs(ids), policy.logprobs(ids))
     assert len(again.parameters()) == len(policy.parameters())
+
+
+@pytest.mark.parametrize("kind", [tiny_hf_policy, with_adapters])
+def test_saving_shows_no_progress_bars_and_leaves_them_on_for_others(kind, tmp_path, capfd):
+    assert logging.is_progress_bar_enabled()
+    kind().save(tmp_path)
+    assert "".join(capfd.readouterr()) == ""
+    assert logging.is_progress_bar_enabled()
+    assert not are_progress_bars_disabled()
+
+
+def test_progress_bars_that_were_off_stay_off(tmp_path):
+    disable_progress_bars()  # of downloads
+    try:
+        tiny_hf_policy().save(tmp_path)
+        assert logging.is_progress_bar_enabled()
+        assert are_progress_bars_disabled()
+        logging.disable_progress_bar()
+        tiny_hf_policy().save(tmp_path)
+        assert not logging.is_progress_bar_enabled()
+    finally:
+        logging.enable_progress_bar()
+
+
+def test_a_save_that_fails_leaves_progress_bars_as_they_were(tmp_path, monkeypatch):
+    policy = tiny_hf_policy()
+
+    def full(folder):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(policy.module, "save_pretrained", full)
+    with pytest.raises(OSError, match="no space left"):
+        policy.save(tmp_path)
+    assert logging.is_progress_bar_enabled()
 
 
 def test_a_call_that_was_sampled_oddly_is_written_again_letter_for_letter():

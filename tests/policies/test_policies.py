@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import threading
 
-import pytest
 import torch
 
 from aworld.policies import open_policy
@@ -79,11 +78,14 @@ def test_decoding_token_by_token_gives_the_logits_of_a_full_pass_in_ragged_batch
 def test_logprobs_are_those_of_the_full_distribution_whatever_is_padded_behind(policy):
     sequences = ragged(policy, [9, 30, 17])
     ids = torch.zeros(3, 30, dtype=torch.long)
-    attention = torch.zeros(3, 30, dtype=torch.long)
+    wanted = torch.zeros(3, 29, dtype=torch.bool)
     for row, sequence in enumerate(sequences):
         ids[row, : len(sequence)] = torch.tensor(sequence)
-        attention[row, : len(sequence)] = 1
-    found, entropy = policy.logprobs_and_entropy(ids, attention, temperature=0.7)
+        wanted[row, : len(sequence) - 1] = True
+    found, entropy = policy.logprobs_and_entropy(
+        policy.hidden(ids), ids, wanted=wanted, temperature=0.7
+    )
+    assert not entropy.requires_grad
     for row, sequence in enumerate(sequences):
         all_of_them = torch.log_softmax(full_logits(policy, sequence) / 0.7, -1)
         expected = all_of_them[:-1].gather(1, torch.tensor(sequence[1:])[:, None])[:, 0]
@@ -123,9 +125,24 @@ def test_only_what_is_wanted_is_computed_and_in_pieces_with_the_same_gradient(po
     torch.testing.assert_close(same_again, expected, atol=1e-4, rtol=1e-3)
 
 
-def test_rows_padded_on_the_left_are_refused(policy):
-    with pytest.raises(ValueError, match="padded on the right"):
-        policy.logprobs(torch.zeros(1, 4, dtype=torch.long), torch.tensor([[0, 1, 1, 1]]))
+def test_an_entropy_that_trains_has_its_gradient_at_once_and_in_pieces(policy, monkeypatch):
+    ids = torch.tensor(ragged(policy, [14]))
+
+    def gradients(entropy):
+        policy.module.zero_grad()
+        entropy.sum().backward()
+        return [parameter.grad.clone() for parameter in policy.parameters()]
+
+    def spread():
+        return policy.logprobs_and_entropy(
+            policy.hidden(ids), ids, temperature=0.7, entropy_trains=True
+        )[1]
+
+    sure = torch.log_softmax(policy.head(policy.hidden(ids))[:, :-1] / 0.7, -1)
+    expected = gradients(-(sure.exp() * sure).sum(-1))
+    torch.testing.assert_close(gradients(spread()), expected, atol=1e-4, rtol=1e-3)
+    monkeypatch.setattr(scoring_module, "LOGITS_AT_ONCE", 4 * policy.vocab_size)
+    torch.testing.assert_close(gradients(spread()), expected, atol=1e-4, rtol=1e-3)
 
 
 def test_a_conversation_begins_with_what_the_model_was_shown_and_said_before(policy):

@@ -218,6 +218,32 @@ def test_an_epoch_has_as_many_tasks_as_it_is_told_each_in_turn(tmp_path):
         pipeline(run_dir=tmp_path)
 
 
+def said_of_epochs(caplog):
+    return [message for message in caplog.messages if "tasks_per_epoch" in message]
+
+
+def test_more_tasks_than_there_are_is_said_before_anything_starts(tmp_path, caplog):
+    (tmp_path / "mine.txt").write_text("so nothing can start here")
+    with (
+        nothing_left_behind(),
+        pipeline(run_dir=tmp_path) as school,
+        pytest.raises(ConfigError, match="holds other things"),
+    ):
+        school.train_epoch(9)
+    (said,) = said_of_epochs(caplog)
+    assert "tasks_per_epoch=9, but there are fewer tasks (8)" in said
+    assert "more epochs, or give more tasks" in said
+
+
+def test_an_epoch_has_no_more_tasks_than_there_are_and_says_so_once(caplog):
+    with pipeline(samples=2) as school:
+        told = []
+        for count in (8, 9, 1000):
+            assert school.train_epoch(count)["trajectories"] == 16
+            told.append(len(said_of_epochs(caplog)))
+    assert told == [0, 1, 1]
+
+
 def test_a_killed_worker_loses_no_trajectory(tmp_path):
     with pipeline(agent=lambda model: Dying(model, tmp_path), workers=2) as school:
         found = school.train_epoch()

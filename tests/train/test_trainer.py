@@ -94,6 +94,29 @@ def test_several_updates_of_a_batch_have_their_own_groups_and_old_log_probabilit
     assert figures["sampler_kl"] == pytest.approx(0.0, abs=1e-5)  # it is the old policy's
 
 
+def test_more_updates_than_groups_are_as_many_as_groups_and_that_is_said_once(caplog):
+    policy = tiny_policy()
+    episodes = sampled_episodes(policy, REWARDS)
+    trainer = RLTrainer(policy, 1e-3, algorithm="grpo", updates_per_batch=3)
+    with caplog.at_level(logging.WARNING, "aworld"):
+        for _ in range(2):
+            trainer.learn(episodes)
+    assert policy.version == 2 * 2
+    (said,) = caplog.messages
+    assert "updates_per_batch=3, but this batch has fewer groups (2)" in said
+    assert "tasks_per_step" in said
+
+
+def test_groups_that_teach_nothing_are_no_reason_to_warn_of_fewer_updates(caplog):
+    policy = tiny_policy()
+    episodes = sampled_episodes(policy, [1.0, 0.0, 0.0, 1.0, *[0.5] * 4])
+    trainer = RLTrainer(policy, 1e-3, algorithm="grpo", updates_per_batch=2)
+    with caplog.at_level(logging.WARNING, "aworld"):
+        assert trainer.learn(episodes).figures["groups"] == 1
+    assert policy.version == 1
+    assert caplog.messages == []
+
+
 def test_trajectories_train_as_in_the_seed():
     policy = tiny_policy()
 

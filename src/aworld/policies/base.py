@@ -81,44 +81,41 @@ class Policy(ABC):
     def logprobs(
         self,
         ids: Tensor,
-        attention: Tensor | None = None,
         *,
         wanted: Tensor | None = None,
         temperature: float | Tensor = 1.0,
     ) -> Tensor:
         """(rows, length - 1): of each token but the first, given those before it, with gradient.
 
-        Computed where `wanted`, of the same shape, is true, and 0 elsewhere; without it, wherever
-        `attention` says that there is a token. `temperature` is the one that was sampled with, for
-        all or for each row.
+        Computed where `wanted`, of the same shape, is true, and 0 elsewhere; without it, for all,
+        padding included. `temperature` is the one that was sampled with, for all or for each row.
         """
-        return self.logprobs_and_entropy(ids, attention, wanted=wanted, temperature=temperature)[0]
+        hidden = self.hidden(ids)
+        return self.logprobs_and_entropy(hidden, ids, wanted=wanted, temperature=temperature)[0]
 
     def logprobs_and_entropy(
         self,
+        hidden: Tensor,
         ids: Tensor,
-        attention: Tensor | None = None,
         *,
         wanted: Tensor | None = None,
         temperature: float | Tensor = 1.0,
+        entropy_trains: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        """The entropy is that of the distribution which each token was drawn from."""
-        if attention is not None and bool((attention[:, 1:] > attention[:, :-1]).any()):
-            raise ValueError("rows must be padded on the right: attention has a 0 before a 1")
-        if wanted is None:
-            wanted = torch.ones_like(ids) if attention is None else attention
-            wanted = wanted[:, 1:]
-        wanted = wanted.bool()
+        """From what `hidden(ids)` gave. The entropy is that of the distribution which each token
+        was drawn from; it has a gradient only if it trains."""
+        wanted = torch.ones_like(ids[:, 1:]).bool() if wanted is None else wanted.bool()
         temperatures = torch.as_tensor(temperature, dtype=torch.float32, device=ids.device)
         temperatures = torch.where(temperatures > 0, temperatures, 1.0)
         if temperatures.ndim == 1:
             temperatures = temperatures[:, None]
         logprobs, entropy = selected_logprobs(
             self.head,
-            self.hidden(ids)[:, :-1][wanted],
+            hidden[:, :-1][wanted],
             ids[:, 1:][wanted],
             temperatures.expand(wanted.shape)[wanted],
             vocab_size=self.vocab_size,
+            entropy_trains=entropy_trains,
         )
         nothing = torch.zeros(wanted.shape, device=ids.device)
         return (

@@ -10,6 +10,7 @@ from typing import Any
 
 from aworld.errors import ConfigError
 from aworld.policies.chat_templates import HERMES
+from aworld.policies.quiet import no_progress_bars
 
 TURN_END = "<|im_end|>"
 
@@ -58,7 +59,8 @@ def _convert(file: Path, folder: Path) -> None:
     # a new one: what was quantized once is not to be saved
     model: Any = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
     model.load_state_dict(read.state_dict())
-    model.save_pretrained(folder)
+    with no_progress_bars():
+        model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 

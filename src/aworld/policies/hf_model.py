@@ -17,6 +17,7 @@ from aworld.policies.chat_templates import chosen_template
 from aworld.policies.hf_cache import ATTENTION, GraphedCache, RowsCache, Shapes
 from aworld.policies.hf_chat import HFChat
 from aworld.policies.messages import Message, Tools
+from aworld.policies.quiet import no_progress_bars
 from aworld.policies.slots import PromptRows, SlotCache, StepRows, last_of, padded
 
 OWN_FACTS = "aworld.json"
@@ -101,7 +102,8 @@ class HFPolicy(Policy):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Of a model with adapters, the adapters only."""
         folder = Path(folder)
-        self.module.save_pretrained(folder)
+        with no_progress_bars():
+            self.module.save_pretrained(folder)
         self.chat.tokenizer.save_pretrained(folder)
         facts = {
             "name": self.name,

@@ -68,7 +68,8 @@ class TrainConfig(KnownKeysOnly):
                         with weights that are at most n steps old when they are trained on
     learning_rate       of AdamW, with `weight_decay`
     schedule            'constant', 'linear' or 'cosine', after `warm_up_steps` of growing
-    updates_per_batch   into how many parts a batch is split, with an update on each
+    updates_per_batch   into how many parts a batch is split, with an update on each; at most one
+                        for each of its groups
     token_budget        how many tokens, padding included, go through the model at once
     gradient_clip       the longest gradient; 0: as long as it is
     precision           'bf16': forward passes in bfloat16; 'float32': as the model is; None: as

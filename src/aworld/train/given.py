@@ -14,7 +14,7 @@ from aworld.errors import ConfigError
 from aworld.policies.base import Policy
 from aworld.policies.opening import open_policy
 from aworld.rewards.base import Reward
-from aworld.rewards.catalog import named
+from aworld.rewards.catalog import the_reward
 from aworld.train.binding import in_environment
 from aworld.train.task_call import right_or_done
 from aworld.train.tasks import listed_tasks, to_be_trained
@@ -33,8 +33,7 @@ def opened_policy(model: Any) -> Policy:
 
 
 def checked_reward(reward: Any) -> Reward:
-    found = named(reward) if isinstance(reward, str) else reward
-    return RunConfig(reward=right_or_done if found is None else found).reward
+    return RunConfig(reward=right_or_done if reward is None else the_reward(reward)).reward
 
 
 def checked_tools(tools: Any, agent: Any) -> list[Any]:

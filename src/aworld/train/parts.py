@@ -97,7 +97,8 @@ def empty_buffer(
     config: TrainConfig, policy: Policy, elsewhere: WeightSync | None = None
 ) -> ExperienceBuffer:
     """A server elsewhere may not say which version it answers with."""
-    versions = config.max_staleness * config.updates_per_batch
+    updates = min(config.updates_per_batch, config.tasks_per_step)  # of a step: one for each group
+    versions = config.max_staleness * updates
     return ExperienceBuffer(
         max_staleness=versions if elsewhere is None else None,
         seed=config.seed,

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from aworld.policies.base import Policy
-from aworld.policies.scoring import selected_logprobs
 from aworld.train.advantages import Numbers
 from aworld.train.algorithms.base import Outputs
 from aworld.train.batches import TokenBatch, batch_of, micro_batches
@@ -22,26 +21,15 @@ def outputs_of(
     policy: Policy, part: TokenBatch, head: ValueHead | None = None, *, entropy: bool = False
 ) -> Outputs:
     """With gradients; of the entropy, if that is asked for. `part` is where the model is."""
-    if head is None and not entropy:
-        wanted, heat = part.mask, part.temperature
-        asked = policy.logprobs_and_entropy(part.ids, wanted=wanted, temperature=heat)
-        return Outputs(*asked)
     hidden = policy.hidden(part.ids)
-    chosen = hidden[:, :-1][part.mask]
-    heat = torch.where(part.temperature > 0, part.temperature, 1.0)
-    heat = heat[:, None].expand(part.mask.shape)[part.mask]
-    logprobs, spread = selected_logprobs(
-        policy.head, chosen, part.ids[:, 1:][part.mask], heat, vocab_size=policy.vocab_size
+    logprobs, spread = policy.logprobs_and_entropy(
+        hidden,
+        part.ids,
+        wanted=part.mask,
+        temperature=part.temperature,
+        entropy_trains=entropy,
     )
-    if entropy:  # all logits at once: it takes more room
-        sure = torch.log_softmax(policy.head(chosen).float() / heat[:, None], -1)
-        spread = -(sure.exp() * sure).sum(-1)
-    nothing = torch.zeros(part.mask.shape, device=part.ids.device)
-    return Outputs(
-        nothing.masked_scatter(part.mask, logprobs),
-        nothing.masked_scatter(part.mask, spread),
-        None if head is None else head(hidden),
-    )
+    return Outputs(logprobs, spread, None if head is None else head(hidden))
 
 
 @torch.no_grad()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import weakref
@@ -35,6 +36,8 @@ from aworld.train.loop import Loop
 from aworld.train.selection import SOLVED
 from aworld.train.team import launched_together
 from aworld.train.verdicts import Verdict
+
+log = logging.getLogger("aworld")
 
 LEFT_OUT = (  # of what a TrainConfig can say: epochs have no end that is known beforehand
     "steps",
@@ -103,12 +106,14 @@ class DistributedTrainingPipeline:
         self.experience_buffer = parts.empty_buffer(self.config, self.policy)
         self._stack = ExitStack()
         self._loop: _Epochs | None = None
+        self._told_of_few = False
         # one that is forgotten leaves nothing behind, either
         self._end = weakref.finalize(self, self._stack.close)
 
     def train_epoch(self, tasks_per_epoch: int = 1000) -> dict[str, Any]:
-        """Runs so many tasks, or all if there are fewer, `samples` times each, and learns from them
-        after every `tasks_per_step`: what was rewarded becomes likelier. What came of it:
+        """Runs so many tasks, `samples` times each, and learns from them after every
+        `tasks_per_step`: what was rewarded becomes likelier. No more than there are: an epoch that
+        is to have more has as many as the dataset, and that is said, once. What came of it:
 
         trajectories     how many; `trained`: those that the model learned from
         success_rate     the share with a reward of at least 1; `completed`: that came to an end
@@ -118,9 +123,18 @@ class DistributedTrainingPipeline:
         rollout_seconds  spent waiting for rollouts; `train_seconds`: learning; `seconds`: in all
         """
         check_count("tasks_per_epoch", tasks_per_epoch, least=1)
+        count = min(tasks_per_epoch, len(self.task_dataset))
+        if count < tasks_per_epoch and not self._told_of_few:
+            self._told_of_few = True
+            log.warning(
+                "tasks_per_epoch=%d, but there are fewer tasks (%d): an epoch has as many as there "
+                "are. Train for more epochs, or give more tasks",
+                tasks_per_epoch,
+                count,
+            )
         loop = self._open()
         usual = self.config.tasks_per_step
-        steps, rest = divmod(min(tasks_per_epoch, len(self.task_dataset)), usual)
+        steps, rest = divmod(count, usual)
         try:
             for size, times in ((usual, steps), (rest, min(rest, 1))):
                 loop.go(size, times)

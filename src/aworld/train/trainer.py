@@ -51,7 +51,8 @@ class RLTrainer:
     agent_model        a Policy, as `aworld.policies.open_policy` gives it
     learning_rate      of AdamW; `rate(step)` gives the share of it that an update has
     algorithm          its name or a Recipe; `settings` are what it can be told
-    updates_per_batch  into how many parts the groups of a batch are split, with an update on each
+    updates_per_batch  into how many parts the groups of a batch are split, with an update on each;
+                       of fewer groups, there is one for each
     token_budget       how many tokens, padding included, go through the model at once
     gradient_clip      the longest gradient; None: as long as it is
     reference          the model that `kl` keeps it close to; None: as it is now
@@ -104,6 +105,7 @@ class RLTrainer:
         self._imitation = open_algorithm("sft", least_reward=None)
         self.skips = 0  # gradients in a row that were not finite
         self._has_halved = False
+        self._told_of_few = False
 
     def train_step(self, batch: Sequence[Trajectory | Episode]) -> float:
         """One step on a batch of rollouts; the loss. 0 where none of them trains."""
@@ -119,6 +121,7 @@ class RLTrainer:
     def learn(self, batch: Sequence[Trajectory | Episode]) -> StepReport:
         """One step, and all that there is to say of it."""
         episodes = [one if isinstance(one, Episode) else episode_of(one) for one in batch]
+        self._tell_of_few(len({episode.group for episode in episodes}))
         return self._learn(episodes, self.algorithm)
 
     def _learn(self, episodes: list[Episode], algorithm: Algorithm) -> StepReport:
@@ -144,6 +147,17 @@ class RLTrainer:
             lost = {id(episode) for part, _ in parts[updates:] for episode in part}
             selection = without(selection, [id(one) in lost for one in episodes], skipped)
         return StepReport(made["loss"], {**selection.figures, **made}, selection, skipped)
+
+    def _tell_of_few(self, groups: int) -> None:
+        """Groups that are given: that some of them teach nothing is normal, and in the figures."""
+        if 0 < groups < self.updates_per_batch and not self._told_of_few:
+            self._told_of_few = True
+            log.warning(
+                "updates_per_batch=%d, but this batch has fewer groups (%d): there is at most one "
+                "update for each. Give more tasks at a time (tasks_per_step), or set it lower",
+                self.updates_per_batch,
+                groups,
+            )
 
     def _skip(self) -> str:
         self.skips += 1
