@@ -141,6 +141,14 @@ def test_a_training_that_cannot_go_on_ends_with_one_line_and_exit_code_1(shell):
     assert advice.endswith("go on with: aworld train lesson.toml --resume")
 
 
+def test_where_nothing_is_left_to_learn_nothing_is_left_to_do(shell):
+    write_lesson(shell.folder, reward="school.py:always", steps=9, patience=2)
+    done = shell("train", "lesson.toml")
+    assert "every task was solved 2 steps in a row" in done.stderr
+    assert "--resume" not in done.stderr
+    assert steps_in(shell.folder / "runs/lesson") == [1, 2]
+
+
 def test_resume_says_how_a_training_goes_on(trained, capsys, monkeypatch):
     monkeypatch.chdir(trained[0].folder)
     said = told_by(capsys, "resume", "runs/lesson", code=2)[1]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from schooling import Answering, Told, go, low_bytes
 
-from aworld import open_run
+from aworld import RunConfig, open_run
 from aworld.errors import ConfigError, StoreError, TrainingError
 from aworld.train.checkpoints import checkpoints, last_sound
 from aworld.train.journal import read_journal
@@ -92,8 +92,9 @@ def test_where_no_checkpoint_is_sound_that_is_said(tmp_path):
     go(tmp_path, **STEPS)
     for place in checkpoints(tmp_path):
         cut(place / "trainer.pt")
-    with pytest.raises(StoreError, match=r"no checkpoint in .* is sound: start anew"):
-        go(tmp_path, resume=True, **STEPS)
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"no checkpoint in .* is sound: start anew"):
+            go(tmp_path, resume=True, **STEPS)
 
 
 def test_a_disk_that_is_full_ends_it_in_a_line_and_it_goes_on_later(tmp_path, monkeypatch):
@@ -116,6 +117,18 @@ def test_a_training_that_has_learned_all_there_is_ends_well(tmp_path, caplog):
     assert result.steps == 3
     assert result.checkpoint.name == "step-000003"
     assert "every task was solved 3 steps in a row" in caplog.text
+
+
+def test_a_last_step_that_was_solved_is_not_all_there_is_to_learn(tmp_path):
+    seen = []
+
+    def solved_at_last(task, trajectory):
+        seen.append(task)
+        return float(len(seen) > 16)
+
+    conf = {"steps": 9, "patience": 3, "tasks_per_step": 2, "samples": 4}
+    with pytest.raises(TrainingError, match="3 steps in a row taught nothing"):
+        go(tmp_path, solved_at_last, engine=RunConfig(worker_num=0), **conf)
 
 
 def test_steps_that_taught_nothing_are_counted_anew_when_it_goes_on(tmp_path):

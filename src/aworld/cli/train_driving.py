@@ -34,6 +34,7 @@ class TrainEnding:
 
     file: TrainFile
     seconds: float
+    finished: bool = False  # also before its last step, where there is nothing left to learn
     stopped: bool = False
     error: RunError | None = None
     options: Sequence[str] = ()  # that it was given, as they are typed
@@ -60,7 +61,7 @@ class TrainEnding:
     @property
     def resume(self) -> str | None:
         """The command that goes on with it, if there is a step left."""
-        if self.steps >= self.file.config.steps:
+        if self.finished or self.steps >= self.file.config.steps:
             return None
         return " ".join(["aworld train", as_word(self.file.path), *self.options, "--resume"])
 
@@ -118,6 +119,7 @@ def drive(
                 trackers=[screen],
                 resume=resume,
             )
+        ending.finished = True
     except RunError as error:
         ending.error = error
     except KeyboardInterrupt:

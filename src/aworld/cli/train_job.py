@@ -89,27 +89,21 @@ def prepared(file: TrainFile, *, resume: bool) -> TrainJob:
 
 def steps_before(file: TrainFile, *, resume: bool) -> int:
     """How many the folder holds, if it is one to go on with."""
-    from aworld.store.lock import FILE as LOCK
     from aworld.store.reader import open_run
     from aworld.store.schema import FILE
-    from aworld.train.checkpoints import last_sound, read_state
-    from aworld.train.folders import CONFIG
+    from aworld.train.checkpoints import checkpoints, holds_training, step_of
+    from aworld.train.folders import check_place
 
     folder = file.run_dir
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file: choose a folder with --run-dir")
-    (saved, damaged), recorded = last_sound(folder), (folder / FILE).exists()
-    others = {place.name for place in folder.iterdir()} if folder.exists() else set()
-    others -= {LOCK}  # of one that was broken off before it began
-    if others and CONFIG not in others:
-        what = "a run, no training" if recorded else f"other things ({min(others)!r})"
-        raise StoreError(f"{folder} holds {what}: choose another folder with --run-dir")
-    if (saved or damaged or recorded) and not resume:
+    check_place(folder, "choose another folder with --run-dir")
+    if holds_training(folder) and not resume:
         raise ConfigError(
             f"{folder} holds a training already: go on with it by `aworld train "
             f"{as_word(file.path)} --resume`, or choose another folder with --run-dir"
         )
-    if recorded:
+    if (folder / FILE).exists():
         with open_run(folder) as run:
             writer = run.writer
         if writer is not None:
@@ -117,7 +111,8 @@ def steps_before(file: TrainFile, *, resume: bool) -> int:
                 f"process {writer.get('pid')} on {writer.get('host')} trains in {folder}: wait for "
                 "it, or choose another folder with --run-dir"
             )
-    return int(read_state(saved)["step"]) if saved else 0
+    saved = checkpoints(folder)
+    return step_of(saved[-1]) if saved else 0
 
 
 def _agent(file: TrainFile) -> Any:

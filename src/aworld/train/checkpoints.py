@@ -15,6 +15,7 @@ import torch
 
 from aworld.core.failure import first_line
 from aworld.errors import StoreError
+from aworld.store import schema
 from aworld.store.durable import sync
 from aworld.train.buffer import ExperienceBuffer
 from aworld.train.collecting import Collector
@@ -68,7 +69,15 @@ def checkpoints(run_dir: Path) -> list[Path]:
     """Those that there are, the oldest first."""
     folder = run_dir / FOLDER
     found = [path for path in folder.glob("step-*") if NAME.fullmatch(path.name)]
-    return sorted(found, key=lambda path: int(path.name.partition("-")[2]))
+    return sorted(found, key=step_of)
+
+
+def step_of(place: Path) -> int:
+    return int(place.name.partition("-")[2])
+
+
+def holds_training(run_dir: Path) -> bool:
+    return bool(checkpoints(run_dir)) or (run_dir / schema.FILE).exists()
 
 
 def last_sound(run_dir: Path) -> tuple[Path | None, list[Path]]:

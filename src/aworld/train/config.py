@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
-from aworld.config import KnownKeysOnly, RunConfig, check_count
+from aworld.config import KnownKeysOnly, RunConfig, check_count, check_switch
 from aworld.errors import ConfigError, unknown_name
 from aworld.train.algorithms import Recipe, open_algorithm
 from aworld.train.algorithms.settings import (
@@ -143,8 +143,7 @@ class TrainConfig(KnownKeysOnly):
         if self.precision is not None:
             check_choice("precision", self.precision, get_args(Precision))
         check_count("seed", self.seed, least=0)
-        if not isinstance(self.curriculum, bool):
-            raise ConfigError(f"curriculum must be True or False, got {self.curriculum!r:.80}")
+        check_switch("curriculum", self.curriculum)
         for kind, name in ((WarmUp, "warm_up"), (RunConfig, "engine")):
             given = getattr(self, name)
             if isinstance(given, Mapping):

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from aworld.store.durable import whole_file
+
 METRICS = "metrics.jsonl"
 VERDICTS = "verdicts.jsonl"
 
@@ -18,9 +20,8 @@ class Journal:
         """after: the step that is gone on from; what was written later is dropped."""
         if path.exists():
             kept = [line for line in read_journal(path) if line["step"] <= after]
-            unfinished = path.with_name(f"{path.name}.unfinished")
-            unfinished.write_text("".join(f"{_text(line)}\n" for line in kept), "utf-8")
-            unfinished.replace(path)
+            with whole_file(path) as file:
+                file.writelines(f"{_text(line)}\n".encode() for line in kept)
         self._file = path.open("a", encoding="utf-8")
 
     def write(self, step: int, lines: Iterable[Mapping[str, Any]]) -> None:

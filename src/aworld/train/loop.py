@@ -7,7 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class Loop:
     failure: Callable[[], str] = lambda: ""  # of the policy server, if it is ours
     step: int = 0
     taught_nothing: int = 0  # steps in a row
-    _has_learned: bool = False  # all there is
+    _solved: int = field(default=0, init=False)  # of these, the last in which all was solved
 
     def run(self) -> None:
         config = self.config
@@ -94,9 +94,14 @@ class Loop:
             if self._has_learned:
                 log.warning(
                     "every task was solved %d steps in a row: there is nothing left to learn",
-                    self.taught_nothing,
+                    self._solved,
                 )
                 return
+
+    @property
+    def _has_learned(self) -> bool:
+        """All there is."""
+        return self._solved >= self.config.patience
 
     def save(self) -> None:
         keep = self.config.keep_checkpoints
@@ -193,11 +198,10 @@ class Loop:
                 "by `aworld rescore`, then resume"
             )
         self.taught_nothing = 0 if report.selection.episodes else self.taught_nothing + 1
-        if self.taught_nothing < self.config.patience:
-            return
         rewards = [episode.reward for group in groups for episode in group]
-        self._has_learned = all(reward is not None and reward >= SOLVED for reward in rewards)
-        if not self._has_learned:
+        solved = all(reward is not None and reward >= SOLVED for reward in rewards)
+        self._solved = self._solved + 1 if solved and self.taught_nothing else 0
+        if self.taught_nothing >= self.config.patience and not self._has_learned:
             raise self._error(
                 f"{self.taught_nothing} steps in a row taught nothing: {report.skipped}. The tasks "
                 "are too hard or too easy: warm up by imitation, or choose others"

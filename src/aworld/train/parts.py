@@ -14,12 +14,13 @@ from aworld.errors import ConfigError, StoreError
 from aworld.policies.base import Policy
 from aworld.serve.server import PolicyServer
 from aworld.serve.weight_sync import WeightSync
-from aworld.store import lock, schema
+from aworld.store import lock
+from aworld.store.durable import whole_file
 from aworld.train.binding import Served
 from aworld.train.buffer import ExperienceBuffer
-from aworld.train.checkpoints import last_sound, put_aside
+from aworld.train.checkpoints import holds_training, last_sound, put_aside
 from aworld.train.config import TrainConfig
-from aworld.train.folders import CONFIG
+from aworld.train.folders import CONFIG, check_place
 from aworld.train.journal import VERDICTS, Journal
 from aworld.train.schedules import share_of_rate
 from aworld.train.tracking import Forgiven, JsonLines, Tracker, open_trackers
@@ -34,30 +35,28 @@ def claim(stack: ExitStack, folder: Path) -> lock.RunLock:
     """Before anything in it is touched: another process may be training there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        others = {path.name for path in folder.iterdir()} - {lock.FILE}
+        check_place(folder, "choose a new folder as run_dir")
     except (OSError, ValueError) as error:
         raise ConfigError(f"run_dir={str(folder)!r:.120} cannot be used: {error}") from None
-    if others and CONFIG not in others:
-        raise ConfigError(
-            f"{folder} holds other things ({min(others)!r:.60}): choose a new folder as run_dir"
-        )
     held = lock.RunLock(folder)
     stack.callback(held.release)
     return held
 
 
 def last_checkpoint(folder: Path, resume: bool) -> Path | None:
+    if not resume:
+        if holds_training(folder):
+            raise ConfigError(
+                f"{folder} holds a training already: go on with it (resume=True, --resume), or "
+                "choose another folder"
+            )
+        return None
     found, damaged = last_sound(folder)
-    if (found or damaged or (folder / schema.FILE).exists()) and not resume:
-        raise ConfigError(
-            f"{folder} holds a training already: go on with it (resume=True, --resume), or choose "
-            "another folder"
-        )
+    if damaged and found is None:
+        raise StoreError(f"no checkpoint in {folder} is sound: start anew in another folder")
     for place in damaged:
         kept = put_aside(place, "damaged")
         log.warning("the checkpoint %s is damaged: it is kept as %s", place.name, kept)
-    if damaged and found is None:
-        raise StoreError(f"no checkpoint in {folder} is sound: start anew in another folder")
     return found
 
 
@@ -69,7 +68,8 @@ def open_journals(
     state: dict[str, Any] | None = None,
 ) -> tuple[list[Tracker], Journal]:
     """facts: what it is begun with, as plain data."""
-    (folder / CONFIG).write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
+    with whole_file(folder / CONFIG) as file:
+        file.write(f"{json.dumps(facts, indent=2)}\n".encode())
     after = -1 if state is None else int(state["step"])
     others = [*open_trackers(facts["trackers"], folder, facts), *trackers]
     told = [JsonLines(folder, after=after), *map(Forgiven, others)]  # in this order
