@@ -2,6 +2,8 @@
 
     python examples/04_any_framework.py
 
+It needs: pip install '.[openai]'
+
 Here that is the bare `openai` client, against a little server of this script, so no key is needed.
 With pydantic-ai installed (`pip install 'pydantic-ai-slim[openai]'`) it is a pydantic-ai agent.
 """

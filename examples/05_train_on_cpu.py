@@ -2,6 +2,8 @@
 
     python examples/05_train_on_cpu.py [--seed 0] [--engine ray] [--staleness 1]
 
+It needs: pip install '.[train]', with PyTorch; for --engine ray '.[train,ray]'.
+
 The task has two steps: asked "3+4", call add(3,4), read what it gives, and answer with that. The
 model has 0.1 million parameters and random weights. First it imitates 102 short demonstrations for
 some seconds: they show how the tool is called, but two of three shrug ("?") instead. Then it is run

@@ -2,6 +2,8 @@
 
 python examples/07_reasoning_gym.py [--puzzles 40] [--name chain_sum]
 
+It needs: pip install '.[gym]'; for a real model '.[gym,openai]'.
+
 The puzzles are made by the package, and it scores the answers itself. Without a key the agent has
 a model that follows a script: it calls the calculator, or guesses. Set LLM_MODEL_NAME, LLM_BASE_URL
 and LLM_API_KEY to see how a real one does.
