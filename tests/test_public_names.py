@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from lazy_names import seen_by_type_checkers
 
 import aworld
@@ -91,6 +92,31 @@ def test_importing_aworld_loads_nothing_heavy():
     assert not loaded_after("import aworld") & {"asyncio", "cloudpickle", "rich", "dataclasses"}
     heavy = {"ray", "pyspark", "torch", "transformers", "openai", "pydantic", "numpy", "rich"}
     assert not loaded_after("from aworld import *") & heavy
+
+
+@pytest.mark.parametrize(
+    ("statement", "remedy"),
+    [
+        ("from aworld.train import train", "training needs: pip install 'aworld[train]'"),
+        ("from aworld.policies import BytePolicy", "need: pip install 'aworld[train]'"),
+        ("from aworld.serve import PolicyServer", "needs: pip install 'aworld[serve]'"),
+    ],
+)
+def test_without_its_extra_a_name_says_what_to_install(statement, remedy):
+    code = f"import sys; sys.modules['torch'] = None; {statement}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("aworld.errors.ConfigError: ")
+    assert f"{remedy} (there is no 'torch' here)" in last
+
+
+def test_a_module_of_our_own_that_is_missing_is_told_as_it_is():
+    code = (
+        "import sys; sys.modules['aworld.policies.opening'] = None; "
+        "from aworld.policies import open_policy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")
 
 
 def test_the_package_is_typed():

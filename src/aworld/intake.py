@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 from collections.abc import AsyncIterable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -184,6 +185,14 @@ class Intake:
             raise ConfigError(f"tasks[{position}] has the id {task.id!r}: it must be a str")
         # tasks can be changed after they were made
         check_seconds("timeout", task.timeout, or_none=True)
+        is_new = id(task.agent) not in self._agents
+        if is_new and self._conf.is_local and "aworld.models.embedded" in sys.modules:
+            from aworld.agents.checking import check_embedded
+
+            try:
+                check_embedded(task.agent)
+            except ConfigError as error:
+                raise ConfigError(f"task {task.id!r} (at {position}): {error}") from None
         if task.tools or self._conf.max_cost is not None:
             from aworld.agents.checking import check_agent  # not needed otherwise, and not light
 

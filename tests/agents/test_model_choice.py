@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from agent_scenes import double, observations, run, scripted
@@ -42,6 +43,13 @@ def test_the_model_comes_from_a_config(server):
     assert run(Agent("a", conf=conf, max_completion_tokens=7), "1 and 2").answer == "3"
     body = json.loads(server.bodies[0])
     assert (body["temperature"], body["top_p"], body["max_completion_tokens"]) == (0.3, 0.5, 7)
+
+
+def test_an_agent_whose_model_is_not_installed_is_refused_before_anything_starts(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    agent = Agent("a")  # it may be made: training gives it another model
+    with pytest.raises(ConfigError, match=r"pip install 'aworld\[local\]'"):
+        run(agent, "1 and 2")
 
 
 @pytest.mark.parametrize(

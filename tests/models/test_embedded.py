@@ -15,6 +15,8 @@ import psutil
 import pytest
 from waiting import until
 
+from aworld import Agent, SerialAgent
+from aworld.agents.checking import check_embedded
 from aworld.errors import ConfigError, ModelError
 from aworld.models import embedded_server
 from aworld.models.base import ModelReply, ModelRequest
@@ -281,6 +283,16 @@ def test_errors_say_what_to_do(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(ConfigError, match=r"pip install 'aworld\[local\]'"):
         asyncio.run(ask("Hi", (), EmbeddedModel(context_tokens=77)))
+
+
+def test_an_agent_whose_model_is_not_installed_can_be_made_and_is_refused_before_it_runs(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    team = SerialAgent(agents=[Agent("first", model=EmbeddedModel()), Agent("second")])
+    check_embedded(team)
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(ConfigError, match=r"pip install 'aworld\[local\]'"):
+        check_embedded(team)
 
 
 def test_what_is_said_cannot_end_its_own_turn():

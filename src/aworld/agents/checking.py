@@ -29,6 +29,15 @@ def check_agent(task: Task, conf: RunConfig) -> None:
                 raise ConfigError(f"max_cost needs to know what {agent.model!r} costs: set prices")
 
 
+def check_embedded(agent: Any) -> None:
+    """Refuses an embedded model that is not installed here: every task would fail by it."""
+    from aworld.models.embedded import EmbeddedModel
+
+    for one in agents_in(agent):
+        if isinstance(one, Agent) and isinstance(one.model, EmbeddedModel):
+            one.model.check_installed()
+
+
 def agents_in(agent: Any) -> Iterator[Any]:
     """The agents that do the work: those that an agent is made of, or it itself."""
     parts = getattr(agent, "agents", None)

@@ -10,7 +10,7 @@ from aworld.config import check_count
 from aworld.errors import ConfigError, ModelError, unknown_name
 from aworld.models.base import Model, ModelReply, ModelRequest, OnText
 from aworld.models.embedded_prompt import is_json, read_reply, render, schema_for
-from aworld.models.embedded_server import Loading, llama_server, smollm2_path
+from aworld.models.embedded_server import Loading, check_installed, llama_server, smollm2_path
 
 SETTINGS = (
     *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "max_tokens"),
@@ -63,6 +63,12 @@ class EmbeddedModel(Model):
         self.context_tokens = context_tokens
         self.threads = threads
         self.parallel = parallel
+
+    def check_installed(self) -> None:
+        """Whether it can run here. A model that is replaced by another before need not."""
+        check_installed()
+        if self.path is None:
+            smollm2_path()
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         settings = {**DEFAULTS, **self.settings, **request.settings}

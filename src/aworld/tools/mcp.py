@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -61,6 +62,8 @@ class McpServer:
         command = None if self.command is None else tuple(str(part) for part in self.command)
         if command == ():
             raise ConfigError("command must name a program")
+        if find_spec("mcp") is None:
+            raise ConfigError("MCP servers need: pip install 'aworld[mcp]'")
         for attribute, value in {
             "command": command,
             "allow": None if self.allow is None else tuple(self.allow),
