@@ -21,6 +21,8 @@ ECHO = ("run", "tasks.jsonl", "--agent", "agents.py:echo")
         (("run", "empty.jsonl"), "empty.jsonl holds no tasks"),
         (("run", "tasks.jsonl", "--agent", "agents.py:ecko"), "did you mean 'echo'?"),
         (("run", "tasks.jsonl", "--agent", "broken.py:agent"), "ZeroDivisionError"),
+        (("run", "tasks.jsonl", "--agent", "syntax.py:agent"), "syntax.py:2: invalid syntax"),
+        (("run", "tasks.jsonl", "--agent", "syntax:agent"), "syntax.py:2: invalid syntax"),
         (("run", "tasks.jsonl", "--agent", "nowhere:agent"), "No module named 'nowhere'"),
         (("run", "tasks.jsonl", "--agent", "agents.py:AGENT"), "no object in agents.py"),
         ((*ECHO, "--engine", "rey"), "no engine named 'rey'; did you mean 'ray'?"),
@@ -41,6 +43,7 @@ ECHO = ("run", "tasks.jsonl", "--agent", "agents.py:echo")
         ((*ECHO, "--field", "question"), "write it as --field input=question"),
         ((*ECHO, "--out", "runs/a"), "aworld resume runs/a"),
         ((*ECHO, "--out", "full"), "full is not empty (it holds 'notes.txt'): choose a new folder"),
+        ((*ECHO, "--out", "starting"), "another run is being started in starting: choose another"),
         ((*ECHO, "--out", "bad.jsonl"), "bad.jsonl is a file: choose a new folder"),
         ((*ECHO, "--out", ""), "--out needs the name of a new folder"),
         ((*ECHO, "--out", "x" * 300), "File name too long"),
@@ -65,6 +68,8 @@ ECHO = ("run", "tasks.jsonl", "--agent", "agents.py:echo")
         (("eval", "a"), "nothing has scored the run"),
         (("eval", "runs/a", "--samples", "3"), "leave out samples"),
         (("eval", "tasks.jsonl"), "which reward?"),
+        (("eval", "runs/aa"), "there is no file, folder or run 'runs/aa'; did you mean runs/a?"),
+        (("eval", "taks.jsonl"), "there is no file, folder or run 'taks.jsonl'"),
         (("compare", "a", "b"), "b holds no run"),
         (("rescore", "a"), "which reward?"),
         (("export", "a", "--to", "trl-stf"), "did you mean 'trl-sft'?"),
@@ -102,9 +107,12 @@ def prepared(tmp_path_factory):
         "leaves.py": "import sys\nsys.exit('no')\n",
         "inside.py": "from . import other\n",
         "wrong.py": "def one_argument(task): ...\nclass Needy:\n    def __init__(self, x): ...\n",
+        "syntax.py": "one = 1\ndef = 2\n",
         "full/notes.txt": "mine",
+        "starting/.config.toml.d9e0504d.unfinished": "",
     }
     (shell.folder / "full").mkdir()
+    (shell.folder / "starting").mkdir()
     for name, content in write.items():
         (shell.folder / name).write_text(content)
     return shell

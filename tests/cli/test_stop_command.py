@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -119,6 +121,19 @@ def test_cancel_says_on_which_machine_it_is_to_be_done(shell):
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = shell("cancel", "runs/a", code=1)
     assert "process 1 on another-machine runs runs/a: cancel it there" in done.stderr
+
+
+def test_ctrl_c_while_the_commands_are_made_leaves_no_traceback(shell):
+    code = (
+        "import signal, sys, typer\n"
+        "typer.main.get_command = lambda app: signal.raise_signal(signal.SIGINT)\n"
+        "sys.argv = ['aworld', 'ls']\n"
+        "from aworld.__main__ import main\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=shell.folder, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "")
 
 
 def test_while_an_agent_is_loaded_nothing_has_begun(shell):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aworld.cli import driving, specs
 from aworld.cli.finding import damage_told, found_run, run_folder
 from aworld.cli.job import prepared
 from aworld.cli.output import console, print_json, say
+from aworld.cli.places import RUNS
 from aworld.cli.settings import Tables
 from aworld.core.shown import as_word, harmless, shortened
 from aworld.errors import ConfigError
-from aworld.store.overview import Overview, overview
+from aworld.store.overview import Overview, overview, runs_in
 
 if TYPE_CHECKING:
     from aworld.evaluation import Evaluation
@@ -61,6 +64,7 @@ def _nothing_scored(run: Overview) -> str:
 
 
 def run_first(tables: Tables, how: dict[str, Any], *, quiet: bool, as_json: bool) -> int:
+    _check_there(tables["command"]["tasks"])
     if not tables["command"]["reward"]:
         raise ConfigError(WHICH_REWARD)
     job = prepared(tables)
@@ -72,6 +76,16 @@ def run_first(tables: Tables, how: dict[str, Any], *, quiet: bool, as_json: bool
         with found_run(str(job.folder)) as run:
             evaluation = _assessed(run, how)
         return _both_told(ending, evaluation, as_json=as_json)
+
+
+def _check_there(what: str) -> None:
+    """A mistyped run is no source of tasks that lacks a reward."""
+    if what == "-" or ":" in what or specs.is_there(what):
+        return
+    runs = [str(run) for run in {*runs_in(Path(what).parent), *runs_in(RUNS)}]
+    close = difflib.get_close_matches(what, runs, n=1)
+    meant = f"; did you mean {close[0]}?" if close else ""
+    raise ConfigError(f"there is no file, folder or run {what!r}{meant}")
 
 
 def _both_told(ending: driving.Ending, evaluation: Evaluation, *, as_json: bool) -> int:

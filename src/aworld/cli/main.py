@@ -101,8 +101,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _code_of(arguments: list[str] | None, wishes: Wishes) -> int:
-    command = typer.main.get_command(app)
     try:
+        command = typer.main.get_command(app)  # it takes a moment, in which Ctrl-C may come
         code = command.main(arguments, prog_name="aworld", standalone_mode=False, obj=wishes)
         return code if isinstance(code, int) else 0
     except (AWorldError, OSError) as error:

@@ -38,6 +38,11 @@ def check_free(folder: Path) -> None:
     others = [place.name for place in folder.iterdir()] if folder.exists() else []
     if lock.FILE in others:
         others = [name for name in others if not _is_left_over(name)]
+    elif any(map(UNFINISHED.fullmatch, others)) or (others and (folder / lock.FILE).exists()):
+        # it came while the folder was listed
+        raise StoreError(
+            f"another run is being started in {folder}: choose another folder with --out"
+        )
     if others:
         raise StoreError(
             f"{folder} is not empty (it holds {min(others)!r}): choose a new folder with --out"

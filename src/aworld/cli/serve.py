@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,6 +59,7 @@ def serve(
     from aworld.cli.stopping import sigterm_as_ctrl_c
 
     _check_installed()
+    _check_there(model)
     from aworld.policies import open_policy
     from aworld.serve.server import PolicyServer
 
@@ -96,6 +98,18 @@ def _check_installed() -> None:
 
     if any(find_spec(package) is None for package in NEEDS):
         raise ConfigError("serving a model needs: pip install 'aworld[serve]'")
+
+
+def _check_there(model: str) -> None:
+    """A mistyped path is not looked for at Hugging Face, whose names are `name` or `owner/name`."""
+    from aworld.errors import ConfigError
+
+    owner, mark, rest = model.partition("/")
+    is_path = model.startswith(("./", "../", "/", "~")) or "/" in rest
+    if Path(model).exists() or model.endswith(".gguf"):
+        return
+    if is_path or (mark and Path(owner).is_dir()):
+        raise ConfigError(f"there is no folder {model!r}")
 
 
 def _introduce(policy: Policy, server: PolicyServer) -> None:

@@ -117,12 +117,25 @@ def loaded(spec: str, load: Callable[[], Found]) -> Found:
     """What the user's own code raises is bad input, too."""
     try:
         return load()
-    except AWorldError:
+    except AWorldError as error:
+        if isinstance(error.__cause__, SyntaxError):
+            raise _unreadable(spec, error.__cause__) from error
         raise
+    except SyntaxError as error:
+        raise _unreadable(spec, error) from error
     except SystemExit as error:
         raise ConfigError(f"{spec!r} cannot be loaded: it ends the program, {error!r}") from error
     except Exception as error:
         raise ConfigError(f"{spec!r} cannot be loaded: {error!r}") from error
+
+
+def _unreadable(spec: str, error: SyntaxError) -> ConfigError:
+    """Where the code is wrong, as a compiler says it."""
+    if error.filename is None or error.lineno is None:
+        return ConfigError(f"{spec!r} cannot be loaded: {error!r}")
+    file = Path(error.filename)
+    shown = file.relative_to(os.getcwd()) if file.is_relative_to(os.getcwd()) else file
+    return ConfigError(f"{spec!r} cannot be loaded: {shown}:{error.lineno}: {error.msg}")
 
 
 def check_call(function: Any, arguments: tuple[Any, ...], problem: str) -> None:
