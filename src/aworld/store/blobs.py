@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from aworld.core.plain import as_json
+from aworld.core.plain import BYTES, DEEPEST, as_json
 from aworld.errors import DamagedError
 from aworld.store.durable import read_plain_file, sync, whole_file
 
@@ -76,13 +76,17 @@ def without_big(value: Any, blobs: Blobs) -> Any:
     return {key: without_big(part, blobs) for key, part in value.items()}
 
 
-def with_marks_apart(value: Any) -> Any:
+def with_marks_apart(value: Any, room: int = DEEPEST) -> Any:
     """A dict of the user's that looks like one of our marks is not to be taken for one."""
+    if room < 0:  # who reads it may have less room than whoever writes it
+        raise RecursionError("it is nested too deep")
     if isinstance(value, dict):
-        return {_apart(key): with_marks_apart(part) for key, part in value.items()}
+        return {_apart(key): with_marks_apart(part, room - 1) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [with_marks_apart(part) for part in value]
-    return value
+        return [with_marks_apart(part, room - 1) for part in value]
+    if value is None or isinstance(value, (str, int, float, *BYTES)):
+        return value
+    return with_marks_apart(as_json(value), room - 1)
 
 
 def _apart(key: Any) -> Any:
@@ -90,12 +94,10 @@ def _apart(key: Any) -> Any:
 
 
 def marked(value: Any) -> Any:
-    """For `json.dumps(default=...)`: what JSON has no form for."""
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return {MARK: "bytes", "base64": base64.b64encode(value).decode()}
+    """For `json.dumps(default=...)`: of what is left by then, bytes alone have no form in JSON."""
     try:
-        return as_json(value)
-    except Exception:  # it has words of its own, and they do not work
+        return {MARK: "bytes", "base64": base64.b64encode(bytes(value)).decode()}
+    except Exception:  # a view of what is not there any more
         return f"<{type(value).__name__}>"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from aworld.core.plain import as_json, plain
+from aworld.core.plain import as_json, unrolled
 from aworld.errors import DamagedError
 from aworld.store.blobs import (
     BIG,
@@ -52,12 +52,8 @@ def decode(body: bytes, blobs: Blobs) -> Any:
 def _slowly(value: Any) -> bytes:
     try:
         return _dumped(with_marks_apart(value))
-    except Exception:
-        pass
-    try:
-        return _dumped(with_marks_apart(plain(value)))
-    except Exception:  # odd keys, and in it something that cannot be told
-        return _dumped(f"<{type(value).__name__}>")
+    except Exception:  # odd keys, what holds itself, what has no words for itself
+        return _dumped(with_marks_apart(unrolled(value)))
 
 
 def _dumped(value: Any) -> bytes:
