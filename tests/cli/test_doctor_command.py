@@ -5,11 +5,12 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import threading
 
 import pytest
-from shell import COMMAND, SECONDS, environment
+from shell import COMMAND, SECONDS, Shell, environment
 from tampering import change
 
 
@@ -84,6 +85,58 @@ def test_a_run_is_examined_and_made_sound(shell):
     assert "go on with: aworld resume runs/a" in done.stdout
     assert shell.json("doctor", "runs/a")["sound"] == 9
     assert shell.json("resume", "runs/a")["done"] == 10
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    shell = Shell(tmp_path_factory.mktemp("scored"))
+    run = ("run", "tasks.jsonl", "--agent", "agents.py:echo", "--workers", "1", "-q")
+    shell(*run, "--reward", "exact_match", "--out", "runs/whole")
+    shell(*run, "--reward", "agents.py:half", "--out", "runs/own")
+    shell(*run, "--reward", "contains", "--reward", "0.5*agents.py:half", "--out", "runs/sum")
+    return shell
+
+
+def cut(shell, name, size):
+    for place in shell.folder.glob("runs/cut*"):
+        shutil.rmtree(place)
+    shutil.copytree(shell.folder / "runs" / name, shell.folder / "runs/cut")
+    os.truncate(shell.folder / "runs/cut/run.db", size)
+
+
+@pytest.mark.parametrize("size", [0, 100, 5000, 8000])
+def test_where_nothing_is_left_the_run_is_to_be_started_again(scored, size):
+    cut(scored, "whole", size)
+    begin = "aworld run --config runs/cut/config.toml --out runs/cut-2"
+    commands = [("doctor", "cut"), ("doctor", "cut", "--repair"), ("show", "cut")]
+    for command in (*commands, ("resume", "cut")):
+        said = scored.refusal(*command)
+        assert f"nothing is left to repair; start it again: `{begin}`" in said
+        assert "--repair" not in said
+    assert not list(scored.folder.glob("runs/cut/damaged-*"))
+    if size == 5000:
+        assert scored.json(*begin.split()[1:], "-q")["done"] == 10
+
+
+def test_a_run_of_a_newer_aworld_is_not_said_to_be_damaged(scored):
+    cut(scored, "whole", (scored.folder / "runs/whole/run.db").stat().st_size)
+    change(scored.folder / "runs/cut", "pragma user_version = 99")
+    for command in (("doctor", "cut", "--repair"), ("show", "cut"), ("resume", "cut")):
+        said = scored.refusal(*command)
+        assert "upgrade aworld" in said
+        assert "damaged" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("whole", 8192), ("whole", 20480), ("own", 16384), ("sum", 16384)]
+)
+def test_a_repaired_run_is_gone_on_with_by_the_command_that_is_named(scored, name, size):
+    before = scored.json("show", name)["run"]
+    cut(scored, name, size)
+    assert "go on with: aworld resume runs/cut" in scored("doctor", "cut", "--repair").stdout
+    after = scored.json("resume", "cut")
+    assert after["done"] == 10
+    assert (after["scored_by"], after["reward"]) == (before["scored_by"], before["reward"])
 
 
 def test_the_demo_runs_without_a_key_and_a_server(shell):

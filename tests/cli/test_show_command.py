@@ -87,6 +87,13 @@ def test_a_page_of_results_is_shown(watched):
     assert watched("show", "first", "--page", "5").stdout.splitlines()[2].startswith("t50#0")
 
 
+@pytest.mark.parametrize("number", [99, 2**63 - 1, 10**30])
+@pytest.mark.parametrize("more", [(), ("--where", "sample = 1")])
+def test_a_page_that_is_not_there_is_no_damage(watched, number, more):
+    said = watched.refusal("show", "first", "--page", str(number), *more)
+    assert said == f"aworld: there is no page {number}"
+
+
 def test_results_are_chosen_by_a_condition(watched):
     told = watched.json("show", "first", "--where", "task = 't7' and sample = 1")
     assert [(row["task"], row["sample"]) for row in told["results"]] == [("t7", 1)]

@@ -63,15 +63,21 @@ def _print(found: list[Check]) -> None:
 
 
 def _examine(name: str, *, mend: bool, as_json: bool) -> int:
+    import sqlite3
+
     from aworld.cli.finding import run_folder
     from aworld.cli.output import console, print_json
     from aworld.cli.places import to_go_on
     from aworld.core.shown import as_word, harmless
+    from aworld.errors import StoreError
     from aworld.store.repair import examine
     from aworld.store.repair import repair as make_sound
 
     folder = run_folder(name)
-    sound, damage = make_sound(folder) if mend else examine(folder)
+    try:
+        sound, damage = make_sound(folder) if mend else examine(folder)
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{folder} cannot be read: {error}") from error
     if as_json:
         records = [record._asdict() for record in damage]
         print_json({"folder": str(folder), "sound": sound, "damage": records, "repaired": mend})

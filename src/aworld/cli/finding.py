@@ -47,10 +47,23 @@ def damage_told(folder: Path) -> Iterator[None]:
         *(sqlite3.DatabaseError, StoreError),
         *(AttributeError, TypeError, ValueError, LookupError),  # of what a damaged page may hold
     ) as error:
+        if "--repair" in str(error):
+            raise
+        _check_can_be_opened(folder)
         is_sure = isinstance(error, (sqlite3.DatabaseError, DamagedError))
-        if "--repair" in str(error) or not (is_sure or _is_damaged(folder)):
+        if not (is_sure or _is_damaged(folder)):
             raise  # as it is: in use, no room, or a mistake of ours
         raise _damaged(folder, error) from error
+
+
+def _check_can_be_opened(folder: Path) -> None:
+    """What cannot be is refused by a repair as well: the words of that refusal say what to do."""
+    from aworld.store.reader import open_run
+
+    try:
+        open_run(folder).close()
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{folder} cannot be read: {first_line(error)}") from error
 
 
 def _damaged(folder: Path, error: Exception) -> DamagedError:

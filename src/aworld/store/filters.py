@@ -22,6 +22,7 @@ FACTS = "case when json_valid(cast(t.body as text)) then json_extract(cast(t.bod
 COLUMNS = ("task", "sample", "status", "reward", "seconds", "tokens", "cost", "attempts", "round")
 COLUMNS += ("ended", "metadata", "level", "tags")
 
+FAR = 2**62  # beyond every slot, and still a number to SQLite
 ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION)
 
 
@@ -35,7 +36,8 @@ def chosen_slots(
     limit: int | None = None,
 ) -> list[int]:
     """The slots of the results that fit, in order."""
-    page = f"order by slot limit {-1 if limit is None else int(limit)} offset {int(offset)}"
+    most = -1 if limit is None else min(int(limit), FAR)
+    page = f"order by slot limit {most} offset {min(int(offset), FAR)}"
     if where is None:
         return [slot for (slot,) in connection.execute(f"select slot from results {page}")]
     view = VIEW.format(samples=int(samples), reward=reward_column(scoring), facts=FACTS)

@@ -20,7 +20,7 @@ from aworld.store import lock, schema
 from aworld.store.blobs import Blobs
 from aworld.store.encoding import decode
 from aworld.store.filters import chosen_slots
-from aworld.store.folder import read_config
+from aworld.store.folder import read_config, reward_in
 from aworld.store.overview import status_of
 from aworld.store.packing import unpacked
 from aworld.store.records import RESULT_COLUMNS, TASK_COLUMNS, ResultRow, Rollout, TaskRow, task_of
@@ -60,7 +60,9 @@ class Run:
         try:
             self.meta = self._read_meta()
             self.samples = max(1, int(self.meta.get("samples") or self._recorded_samples()))
-            in_run = self.meta.get("reward")
+            if "reward" not in self.meta:  # lost, if it had one
+                self.meta["reward"] = self._configured_reward()
+            in_run = self.meta["reward"]
             self.scorings = scorings_of(self.connection, str(in_run) if in_run else None)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise StoreError(f"{folder} cannot be read: {error}") from None
@@ -89,6 +91,12 @@ class Run:
         writer = self.writer  # before the results: it may end in between
         return status_of(sum(self.counts().values()), self.total, writer)
 
+    def _configured_reward(self) -> str | None:
+        try:
+            return reward_in(self.config)
+        except StoreError:  # that is lost as well
+            return None
+
     @property
     def config(self) -> dict[str, Any]:
         """What the run was asked to be."""
@@ -114,7 +122,7 @@ class Run:
                 rows = [(ResultRow(*columns), crc) for *columns, crc in found]
                 if all(row.crc == crc for row, crc in rows):
                     return [row for row, _ in rows]
-            except sqlite3.DatabaseError:
+            except (sqlite3.DatabaseError, OverflowError):
                 pass
         return list(self._each(self._listed, where, offset, limit))
 

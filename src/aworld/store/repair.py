@@ -59,11 +59,12 @@ def repair(folder: Path) -> Findings:
     schema.require(folder)
     lock = RunLock(folder)
     try:
+        schema.check_readable(folder)
         _keep(folder)
         schema.migrate(folder)
         schema.remove(unfinished)
-        unfinished.mkdir(exist_ok=True)
         with Run(folder) as run:
+            unfinished.mkdir(exist_ok=True)
             sound = _copy(run, unfinished)
             run.note_losses()
             damage = run.damage

@@ -208,6 +208,22 @@ def migrate(folder: Path) -> None:
 
 def open_to_read(folder: Path) -> sqlite3.Connection:
     """Sees a run while it is written. Nothing in the file is trusted, and nothing is changed."""
+    connection, version = _opened(folder)
+    if version < VERSION:
+        connection.close()
+        raise StoreError(
+            f"{folder} was written by an older aworld: `aworld doctor {as_word(folder)} --repair` "
+            "brings it up to date"
+        )
+    return connection
+
+
+def check_readable(folder: Path) -> None:
+    """Of whatever version. An error says why nothing can be made of it."""
+    _opened(folder)[0].close()
+
+
+def _opened(folder: Path) -> tuple[sqlite3.Connection, int]:
     path = folder / FILE
     connection = _connected(path, "ro")
     try:
@@ -221,12 +237,17 @@ def open_to_read(folder: Path) -> sqlite3.Connection:
         else:
             raise
         version = _version(connection, folder)
-    if version < VERSION:
-        raise StoreError(
-            f"{folder} was written by an older aworld: `aworld doctor {as_word(folder)} --repair` "
-            "brings it up to date"
-        )
-    return connection
+    return connection, version
+
+
+def lost(folder: Path, reason: str) -> StoreError:
+    """Of a file whose first page, which leads to all others, cannot be read."""
+    from aworld.store.folder import to_start_again
+
+    return StoreError(
+        f"{folder / FILE} is no run, or its beginning is damaged ({reason}): nothing is left to "
+        f"repair; {to_start_again(folder)}"
+    )
 
 
 def _is_cut(path: Path) -> bool:
@@ -249,7 +270,10 @@ def _as_if_whole(path: Path) -> sqlite3.Connection:
         shutil.copyfile(path, copy)
         with copy.open("r+b") as file:
             file.truncate(_whole_size(file.read(100)))
-        return _kept_open(_connected(copy, "ro&immutable=1"))
+        try:
+            return _kept_open(_connected(copy, "ro&immutable=1"))
+        except sqlite3.DatabaseError as error:  # not even its first page is whole
+            raise lost(path.parent, str(error)) from None
 
 
 def _copied(path: Path) -> sqlite3.Connection:
@@ -292,11 +316,11 @@ def _version(connection: sqlite3.Connection, folder: Path) -> int:
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
-        raise StoreError(
-            f"{folder / FILE} is no run, or its beginning is damaged: {error}"
-        ) from None
+        raise lost(folder, str(error)) from None
     if version > VERSION:
         raise StoreError(f"{folder} was written by a newer aworld (form {version}): upgrade aworld")
+    if version == 0 and not found:
+        raise lost(folder, "it is empty")
     if version == 0:
         raise StoreError(f"{folder / FILE} is no run of aworld's")
     if strange := {name for kind, name in found if kind not in ("table", "index")}:
