@@ -6,26 +6,21 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from aworld.core.failure import STATUSES
 from aworld.core.shown import as_word
-from aworld.core.task import Task, TaskResponse
+from aworld.core.task import Task
 from aworld.errors import ConfigError, DamagedError, StoreError, unknown_name
-from aworld.rewards.base import Scored
 from aworld.store import lock, schema
-from aworld.store.blobs import Blobs
-from aworld.store.encoding import decode
 from aworld.store.filters import chosen_slots
 from aworld.store.folder import read_config, reward_in
 from aworld.store.overview import status_of
-from aworld.store.packing import unpacked
-from aworld.store.records import RESULT_COLUMNS, TASK_COLUMNS, ResultRow, Rollout, TaskRow, task_of
+from aworld.store.record_reader import RecordReader
+from aworld.store.records import RESULT_COLUMNS, ResultRow, Rollout
 from aworld.store.schema import checksum, salvaged
-from aworld.store.scores import Scoring, scores_of, scorings_of
+from aworld.store.scores import Scoring, scorings_of
 
 if TYPE_CHECKING:
     from aworld.drawing import Picture
@@ -54,8 +49,6 @@ class Run:
     def __init__(self, folder: Path, *, reward: str | None = None):
         self.folder = folder
         self.connection = schema.open_to_read(folder)
-        self._blobs = Blobs(folder / "blobs")
-        self._message = lru_cache(maxsize=10_000)(self._read_message)
         self.damage: list[Damage] = []
         try:
             self.meta = self._read_meta()
@@ -67,6 +60,7 @@ class Run:
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise StoreError(f"{folder} cannot be read: {error}") from None
         self.scoring = self._chosen(reward)
+        self._records = RecordReader(self.connection, folder, self.samples, self.scorings)
 
     @property
     def name(self) -> str:
@@ -140,21 +134,7 @@ class Run:
 
     def earlier(self, task_id: str, sample: int = 0) -> list[Rollout]:
         """Results that were given up for a later one, the first first."""
-        position = self.position_of(task_id)
-        task = self.task_at(position)
-        query = (
-            f"select {RESULT_COLUMNS}, crc, body, body_crc from earlier where slot = ? "
-            "order by round"
-        )
-        found = []
-        for *columns, crc, body, body_crc in self.connection.execute(
-            query, (position * self.samples + sample,)
-        ):
-            row = ResultRow(*columns)
-            if row.crc != crc:
-                raise DamagedError("the figures of an earlier result are not what was written")
-            found.append(self._assembled(row, task, body, body_crc))
-        return found
+        return self._records.earlier(self.position_of(task_id) * self.samples + sample)
 
     def rounds(self) -> dict[int, int]:
         """By slot: the last round of which a result was given up."""
@@ -190,19 +170,10 @@ class Run:
         return row[0]
 
     def task_at(self, position: int) -> Task:
-        with _unreadable_is_damaged():
-            return self._task(position)
+        return self._records.task(position)
 
     def rollout_at(self, slot: int) -> Rollout:
-        with _unreadable_is_damaged():
-            return self._rollout(slot)
-
-    def _task(self, position: int) -> Task:
-        query = f"select {TASK_COLUMNS}, crc from tasks where position = ?"
-        found = self.connection.execute(query, (position,)).fetchone()
-        if found is None:
-            raise LookupError(f"there is no task at {position}")
-        return task_of(TaskRow(*found[:-1]), found[-1], self._blobs)
+        return self._records.rollout(slot, self.scoring)
 
     def agents(self) -> dict[int, tuple[str, str, str]]:
         """Name, spec and fingerprint of each agent, by its number."""
@@ -245,6 +216,9 @@ class Run:
         return summary(self)
 
     # -- many records ----------------------------------------------------------------------------
+
+    def _listed(self, slot: int) -> ResultRow:
+        return self._records.result(slot, self.scoring)
 
     def _each(
         self, read: Callable[[int], Found], where: str | None, offset: int, limit: int | None
@@ -302,59 +276,6 @@ class Run:
         except (DamagedError, LookupError):
             return ""
 
-    # -- one record ------------------------------------------------------------------------------
-
-    def _listed(self, slot: int) -> ResultRow:
-        with _unreadable_is_damaged():
-            return self._result(slot)
-
-    def _result(self, slot: int) -> ResultRow:
-        query = f"select {RESULT_COLUMNS}, crc from results where slot = ?"
-        found = self.connection.execute(query, (slot,)).fetchone()
-        if found is None:
-            raise LookupError(f"there is no result of slot {slot}")
-        row = ResultRow(*found[:-1])
-        if row.crc != found[-1]:
-            raise DamagedError("its status and figures are not what was written")
-        if self.scoring.number:
-            latest = self._scores(slot).get(self.scoring.name, Scored())
-            row = row._replace(reward=latest.value)
-        return row
-
-    def _rollout(self, slot: int) -> Rollout:
-        row = self._result(slot)
-        body = self.connection.execute("select body, crc from bodies where slot = ?", (slot,))
-        content = body.fetchone()
-        if content is None:
-            raise DamagedError("its trajectory is missing")
-        try:
-            task = self._task(slot // self.samples)
-        except LookupError:
-            raise DamagedError("its task is missing") from None
-        return self._assembled(row, task, *content)
-
-    def _assembled(self, row: ResultRow, task: Task, body: bytes, crc: int) -> Rollout:
-        if checksum((row.slot,), body) != crc:
-            raise DamagedError("its trajectory is not what was written")
-        sample = row.slot % self.samples
-        response = TaskResponse(
-            id=task.id if self.samples == 1 else f"{task.id}#{sample}",
-            status=row.status,  # type: ignore[arg-type]
-            time_cost=row.seconds,
-            attempts=row.attempts,
-            reward=row.reward,
-            group_id=task.id,
-            sample_index=sample,
-        )
-        unpacked(decode(body, self._blobs), self._message, response, task.id)
-        if response.trajectory is not None:
-            response.trajectory.reward = row.reward
-        scores = self._scores(row.slot)
-        return Rollout(row.slot, task, sample, response, row.reward, row.round, row.ended, scores)
-
-    def _scores(self, slot: int) -> dict[str, Scored]:
-        return scores_of(self.connection, self.scorings, slot)
-
     def _read_meta(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         try:
@@ -371,13 +292,6 @@ class Run:
     def _recorded_samples(self) -> int:
         return self.config.get("run", {}).get("samples", 1)
 
-    def _read_message(self, id: int) -> Any:
-        query = "select body, crc from messages where id = ?"
-        found = self.connection.execute(query, (id,)).fetchone()
-        if found is None or checksum((id,), found[0]) != found[1]:
-            raise DamagedError(f"message {id} of its conversation is not what was written")
-        return decode(found[0], self._blobs)
-
     def _chosen(self, reward: str | None) -> Scoring:
         if reward is None:
             return self.scorings[-1]
@@ -386,12 +300,3 @@ class Run:
                 return scoring
         names = [scoring.name for scoring in self.scorings if scoring.name]
         raise ConfigError(unknown_name("reward of this run", reward, names))
-
-
-@contextmanager
-def _unreadable_is_damaged() -> Iterator[None]:
-    """A damaged page can hold anything: none where bytes should be, a text where a number was."""
-    try:
-        yield
-    except (sqlite3.DatabaseError, TypeError, ValueError, AttributeError) as error:
-        raise DamagedError(f"it cannot be read: {error}") from None
