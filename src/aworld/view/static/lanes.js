@@ -18,9 +18,12 @@ export function readBars(buffer) {
   };
 }
 
-// Clocks are not exact: by how much a beginning or an end may be wrong, as in drawing.py.
+// As in spans.py: clocks are not exact.
+const MEETING_SECONDS = 0.0002, MEETING_SHARE = 0.1, CLOCK_SECONDS = 0.05;
+
+// By how much a beginning or an end may be wrong.
 function slack(seconds) {
-  return Math.min(0.0002, seconds * 0.1) / 2;
+  return Math.min(MEETING_SECONDS, seconds * MEETING_SHARE) / 2;
 }
 
 // Grows as results come in. A bar keeps its lane: best fit in the order of their ends needs no more
@@ -100,7 +103,7 @@ export class Lanes {
     }
     if (best === null && lanes.length >= this.most && bar.worker >= 0) {
       best = lanes.reduce((one, other) => (other.end < one.end ? other : one));
-      if (best.end - x > Math.min(0.05, bar.seconds / 2)) best = null; // it has more slots by now
+      if (best.end - x > Math.min(CLOCK_SECONDS, bar.seconds / 2)) best = null; // it has more slots by now
     }
     if (best === null) lanes.push((best = { end: -Infinity, over: -Infinity, bars: [] }));
     this.move(bar, best);
@@ -205,7 +208,7 @@ export function withRunning(rows, running, lanes, now) {
   const place = (worker, from) => {
     for (const bar of byWorker.get(worker) || []) {
       const own = all.slice(from).filter((row) => !row.live);
-      let lane = own.find((row) => endOf(row) <= bar.x + 0.05);
+      let lane = own.find((row) => endOf(row) <= bar.x + CLOCK_SECONDS);
       const isFull = all.length - from >= lanes.most;
       if (!lane && own.length && isFull) lane = own.reduce(endsFirst);
       if (!lane) all.push((lane = { worker, first: all.length === from, bars: [], columns: null }));
