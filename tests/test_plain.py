@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,11 +110,9 @@ def test_a_net_is_told_at_once_though_it_has_very_many_ways(tmp_path):
     net: list[dict[str, Any]] = [{} for _ in range(30)]
     for node in net:
         node.update({str(number): other for number, other in enumerate(net)})
-    begin = time.perf_counter()
     for value in (net, chain(3000, width=2)):
         assert len(json.dumps(plain(value))) < 1_000_000
-        stored(tmp_path, value)
-    assert time.perf_counter() - begin < 5  # 0.1 s on a quiet machine; else it would never end
+        stored(tmp_path, value)  # would never end, were each way told
 
 
 def test_a_mark_in_an_object_of_ones_own_is_not_taken_for_one_of_ours(tmp_path):
