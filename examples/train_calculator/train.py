@@ -79,9 +79,10 @@ def main() -> None:
     )
     examined = 200
     if asked.small:
-        warm_up = replace(config.warm_up, steps=2, batch=4, rounds=1)
-        config = replace(config, steps=1, tasks_per_step=4, samples=4, warm_up=warm_up)
-        examined = 4
+        warm_up = replace(config.warm_up, steps=1, batch=2, rounds=2)
+        sizes = {"steps": 1, "tasks_per_step": 2, "samples": 2}
+        config = replace(config, **sizes, warm_up=warm_up)
+        examined = 2
     questions = tasks_of(lesson, 2200, asked.seed)
     random.Random(asked.seed).shuffle(questions)
     result = train(
