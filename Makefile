@@ -11,7 +11,7 @@ READY_TO_TEST := $(VENV)/.ready-to-test
 help:
 	@echo "make demo    20 questions to agents with a calculator: no key, no server"
 	@echo "make test    all tests: on processes, on Ray and on Spark"
-	@echo "make nightly what takes long: training with other seeds, and on Ray"
+	@echo "make nightly what takes long: training with other seeds and on Ray, properties with new examples"
 	@echo "make docs    the documentation as a site, in site/"
 	@echo "make package wheel and sdist in dist/, and each extra tried in a clean environment"
 	@echo "make audit   known weaknesses of what we depend on"
@@ -52,6 +52,7 @@ test: $(READY_TO_TEST)
 
 nightly: $(READY_TO_TEST)
 	$(BIN)/python -m pytest -m nightly
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile searching
 
 docs: $(READY_TO_TEST)
 	$(BIN)/python -m mkdocs build --strict

@@ -24,11 +24,12 @@ json_values = st.recursive(
     max_leaves=5,
 )
 seconds = st.none() | st.floats(0.1, 1000)
-names = st.lists(words.filter(lambda name: name[0] != "[" and "," not in name), max_size=3).map(
-    lambda several: [name.strip() for name in several if name.strip()]
+stripped = words.map(str.strip)
+names = st.lists(
+    stripped.filter(lambda name: name and name[0] != "[" and "," not in name), max_size=3
 )
 metadata = st.dictionaries(words, json_values, max_size=3)
-on_a_file = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+on_a_file = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def tasks_with(inputs, truths):
