@@ -127,7 +127,7 @@ def _key(key: Any) -> Any:
         return key
     try:
         return _number(key) if isinstance(key, int) else str(key)
-    except Exception:
+    except Exception:  # as of values: its own words may raise anything
         return f"<{type(key).__name__}>"
 
 

@@ -97,7 +97,7 @@ def marked(value: Any) -> Any:
     """For `json.dumps(default=...)`: of what is left by then, bytes alone have no form in JSON."""
     try:
         return {MARK: "bytes", "base64": base64.b64encode(bytes(value)).decode()}
-    except Exception:  # a view of what is not there any more
+    except ValueError:  # a view of what is not there any more
         return f"<{type(value).__name__}>"
 
 
